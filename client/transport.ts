@@ -108,12 +108,16 @@ export function createSender({ routes, toForm, token, idempotencyKey }: Surface,
     const isRepeatable = method !== "POST" || key !== undefined;
     const init = { ...requestOf({ method, toForm, token: token(), key, lastEventId }, input.body), ...(signal && { signal }) };
     const url = baseUrl.replace(/(?<!\/)\/+$/, "") + locationOf(path, input);
+    let isRepeated = false;
     for (let left = retries; ; left--) {
       const response = await fetch(url, init).catch((error: unknown) => {
         if (left === 0 || signal?.aborted || !isRepeatable) throw error;
+        isRepeated = true;
       });
       if (response) onResponse?.({ operationId: id, status: response.status, headers: response.headers, rateLimit: rateLimitOf(response) });
       if (response?.ok) return response;
+      // An earlier attempt, whose answer was lost, has removed it.
+      if (response?.status === 404 && method === "DELETE" && isRepeated) return new Response(null, { status: 204 });
       const waitSeconds = response ? (secondsOf(response.headers) ?? Infinity) : UNANSWERED_WAIT_SECONDS;
       if (response && (left === 0 || waitSeconds > maxWaitSeconds)) throw await errorOf(response);
       await response?.body?.cancel();

@@ -49,16 +49,18 @@ export const chat = defineCommand({
     const client = connect();
     const agent_id = await agentOf(client, options.agent);
     const isTyped = process.stdin.isTTY;
-    const lines = createInterface({ input: process.stdin, terminal: isTyped, ...(isTyped && { output: process.stdout }) });
-    let conversation = options.conversation;
     if (isTyped) note(`You talk with ${(await client.getAgent({ agent_id })).name}. Ctrl-D ends it.`);
+    const lines = createInterface({ input: process.stdin, terminal: isTyped, ...(isTyped && { output: process.stdout }) });
+    let isClosed = false;
+    lines.once("close", () => (isClosed = true));
+    let conversation = options.conversation;
     if (isTyped) lines.prompt();
     for await (const line of lines) {
       if (line.trim() !== "") {
         const said = await sayInChat(client, { agent_id, body: bodyOf(line.trim(), { ...options, conversation }) }, options.json === true);
         conversation = said?.conversation_id ?? conversation;
       }
-      if (isTyped) lines.prompt();
+      if (isTyped && !isClosed) lines.prompt();
     }
     if (conversation) note(`${isTyped ? "\n" : ""}Conversation ${conversation}`);
   },

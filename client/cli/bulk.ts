@@ -25,14 +25,16 @@ export const updateConversations = defineCommand({
     const changes = { status: choiceOf("status", status, STATUSES), add_tags: tag, remove_tags: untag };
     const client = connect();
     const results: Result[] = [];
-    for (let at = 0; at < ids.length; at += LARGEST_PART) {
-      const body = { ids: ids.slice(at, at + LARGEST_PART), ...changes };
-      results.push(...(await client.updateConversations({ body })).data);
-    }
-    if (json) results.forEach(printRecord);
-    else {
+    try {
+      for (let at = 0; at < ids.length; at += LARGEST_PART) {
+        const body = { ids: ids.slice(at, at + LARGEST_PART), ...changes };
+        results.push(...(await client.updateConversations({ body })).data);
+      }
+    } finally {
+      // What was changed before a failure is shown, too.
       const rows = results.map((one) => [one.id, one.outcome, one.status ?? "", one.tags.join(", ")]);
-      printTable(["ID", "OUTCOME", "STATUS", "TAGS"], rows);
+      if (json) results.forEach(printRecord);
+      else if (rows.length > 0) printTable(["ID", "OUTCOME", "STATUS", "TAGS"], rows);
     }
     const refused = results.filter(({ outcome }) => outcome === "not_found" || outcome === "too_many_tags").length;
     if (refused > 0) throw new FailedError(`${refused} of ${results.length} could not be changed.`);

@@ -41,7 +41,7 @@ export const runEvaluation = defineCommand({
     if (options.json) printRecord(result);
     else describe(result);
     if (result.status === "failed") throw new FailedError(`The run failed: ${result.error ?? "no reason is known"}`);
-    if (result.right_count < least * result.cases_count) throw new FailedError(`Fewer than ${percent(least)} of the answers are right.`);
+    if (result.right_count / result.cases_count < least) throw new FailedError(`Fewer than ${percent(least)} of the answers are right.`);
   },
 });
 

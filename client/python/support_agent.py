@@ -199,6 +199,7 @@ class SupportAgent:
         if body is not None:
             sent["Content-Type"], data = "application/json", json.dumps(body).encode()
         sent.update(headers or {})
+        repeated = False
         for left in range(self._retries, -1, -1):
             request = urllib.request.Request(self._root + path, data, sent, method=method)
             try:
@@ -206,13 +207,15 @@ class SupportAgent:
             except urllib.error.HTTPError as response:
                 with response:
                     error = ApiError(response.code, response.headers, response.read())
+                if error.status == 404 and method == "DELETE" and repeated:
+                    return None  # An earlier attempt, whose answer was lost, has removed it.
                 if left == 0 or error.retry_after is None or error.retry_after > self._max_wait:
                     raise error from None
                 seconds = float(error.retry_after)
             except _BROKEN:
                 if left == 0:
                     raise
-                seconds = UNANSWERED_WAIT
+                seconds, repeated = UNANSWERED_WAIT, True
             self._wait(seconds)
         raise ValueError("retries is at least 0")
 
@@ -230,7 +233,7 @@ def _events_of(response: Any) -> Iterator[Json]:
     """Yields the events of a stream. The service writes the data of an event on one line."""
     fields: Dict[str, str] = {}
     for line in response:
-        name, separator, value = line.decode().rstrip("\r\n").partition(": ")
+        name, separator, value = line.decode(errors="replace").rstrip("\r\n").partition(": ")
         if separator:
             fields[name] = value
         elif not name and "data" in fields:
@@ -238,7 +241,8 @@ def _events_of(response: Any) -> Iterator[Json]:
             kind = fields["event"]
             if kind == "error":
                 raise ApiError(response.status, response.headers, fields["data"].encode())
-            yield {"id": fields.get("id", ""), "type": kind, **({"answer": data} if kind == "done" else data)}
+            named = {"done": "answer", "tool_call": "call"}.get(kind)
+            yield {"id": fields.get("id", ""), "type": kind, **({named: data} if named else data)}
             fields = {}
 
 

@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -84,6 +85,9 @@ const MAX_SHOWN_A_TYPE = 3;
 export async function verifyFile(operator: Client, file: string, say: (text: string) => void): Promise<boolean> {
   const { header } = await checkFile(file);
   const folder = await mkdtemp(join(tmpdir(), "backup-"));
+  // It holds all that people wrote, and stays no longer than this process.
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", remove);
   try {
     const theirs = join(folder, "export.ndjson");
     await writeExport(operator, header.workspace_id, theirs, say);
@@ -91,7 +95,8 @@ export async function verifyFile(operator: Client, file: string, say: (text: str
     say(`The workspace is not as in the file. What is written after an export begins differs: this one began at ${header.exported_at}.`);
     return false;
   } finally {
-    await rm(folder, { recursive: true });
+    process.off("exit", remove);
+    remove();
   }
 }
 

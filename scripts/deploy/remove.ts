@@ -45,7 +45,7 @@ export const removal: Step = {
 function list({ project, say }: Deployment, found: Found[]): void {
   if (found.length === 0) return say(project.worker, "the account has nothing of it");
   for (const { thing } of found) say(thing, "exists");
-  say("to delete all of it", `npm run deploy -- --remove --name ${project.worker}`);
+  say("to delete all of it", `npm run deploy -- --remove --env ${project.env} --name ${project.worker}`);
 }
 
 /** What the account has, in the order in which it can be deleted: consumers before the Worker, the Worker before what it binds. */

@@ -25,7 +25,12 @@ export async function rollBack(options: Rollback, root = ROOT): Promise<number> 
     throw new UserError(`The commit ${rollback} has no \`npm run deploy\`. Deploy it as its own documentation says.`);
   const directory = mkdtempSync(join(tmpdir(), "rollback-"));
   const tree = join(directory, "tree");
+  const file = resolve(root, config);
+  const secrets = join(dirname(file), `.secrets.${env}`);
   const cleanUp = (): void => {
+    // The deployment may have made secrets that nothing else has.
+    const made = join(tree, basename(secrets));
+    if (existsSync(made)) copyFileSync(made, secrets);
     git(root, "worktree", "remove", "--force", tree);
     rmSync(directory, { recursive: true, force: true });
   };
@@ -33,8 +38,6 @@ export async function rollBack(options: Rollback, root = ROOT): Promise<number> 
   process.once("exit", cleanUp);
   try {
     if (git(root, "worktree", "add", "--detach", tree, commit) === undefined) throw new UserError(`git could not check out ${rollback}.`);
-    const file = resolve(root, config);
-    const secrets = join(dirname(file), `.secrets.${env}`);
     for (const from of [file, secrets]) if (existsSync(from)) copyFileSync(from, join(tree, basename(from)));
     return (await npm(tree, "ci")) || (await npm(tree, "run", "deploy", "--", `--config=${basename(file)}`, ...flagsOf(options)));
   } finally {

@@ -47,7 +47,8 @@ function keep({ project, missingSecrets, say }: Deployment, file: string, kept: 
   // The operator may have written some of them into the file.
   const problems = findValueProblems(project, missingSecrets);
   if (problems.length > 0) throw new UserError(problems.join("\n"));
-  setDevVars(file, missingSecrets);
+  const made = Object.entries(missingSecrets).filter(([name]) => !kept[name]);
+  setDevVars(file, Object.fromEntries(made));
   for (const name of Object.keys(missingSecrets)) {
     say(
       name,

@@ -60,7 +60,7 @@ export async function callTool(
     method,
     userAgent: USER_AGENT,
     headers: {
-      Accept: ACCEPT,
+      ...(!Object.keys(tool.headers).some((name) => name.toLowerCase() === "accept") && { Accept: ACCEPT }),
       ...filledHeaders(await decryptHeaders(env, agentId, tool), variables),
       ...(hasBody(method) && { "Content-Type": "application/json" }),
       ...(isChanging(method) && { "Idempotency-Key": idempotencyKey }),

@@ -148,9 +148,9 @@ const CHECKS: Record<keyof Variables, Check> = {
       ? undefined
       : "is not an https URL. Set it to the address that receives spans, such as https://otlp.example.com/v1/traces, or leave it empty.",
   OTEL_EXPORTER_OTLP_HEADERS: (value) =>
-    splitList(value).every((header) => /^[\w-]+=[\x21-\x7e]*$/.test(header))
+    splitList(value).every((header) => /^[\w-]+=(?:[\x21-\x24\x26-\x7e]|%[0-7][0-9a-f])*$/i.test(header))
       ? undefined
-      : 'is not a list of headers. Set it to one such as "x-api-key=secret".',
+      : 'is not a list of headers. Set it to one such as "x-api-key=secret", and write % as %25.',
 };
 
 /** Variables that had another name, with today's name. */
