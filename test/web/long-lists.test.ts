@@ -33,7 +33,7 @@ async function openInbox(options?: Parameters<typeof openPage>[0]): Promise<Page
 test("of ten thousand conversations those in sight are in the page, and are read as they come into sight", async () => {
   const page = await openInbox();
   const lists: string[] = [];
-  page.on("request", (request) => request.url().includes("/conversations?") && lists.push(request.url()));
+  page.on("request", (request) => /\/(?:conversations|agents)\?/.test(request.url()) && lists.push(request.url()));
   await scrollTo(page, 1);
   await rowOf(page, BUSY.conversations - 1).waitFor();
   await expect

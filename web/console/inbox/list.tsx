@@ -93,6 +93,7 @@ export function ConversationList({ list, filter, onFilter, openId, current, onOp
   const section = useRef<HTMLElement>(null);
   const toHits = useFocusOnHits(section, list);
   const { data: teams = [] } = useTeams();
+  const { data: agents = [] } = useAgents();
   const matching = useCount({ view: "all", q: filter.q }, Boolean(filter.q) && filter.view !== "all");
   const elsewhere = matching === undefined || !list.query.data ? 0 : matching - list.query.data.total;
   return (
@@ -126,7 +127,7 @@ export function ConversationList({ list, filter, onFilter, openId, current, onOp
         row={(conversation) => (
           <>
             <SelectBox conversation={conversation} selection={selection} />
-            <Row conversation={conversation} teams={teams} isOpen={conversation.id === openId} onOpen={onOpen} />
+            <Row {...{ conversation, teams, agents, onOpen }} isOpen={conversation.id === openId} />
           </>
         )}
       >
@@ -199,12 +200,12 @@ export function useCount(filter: Filter, isWanted = true): number | undefined {
 interface RowProps extends Pick<Props, "onOpen"> {
   conversation: ListedConversation;
   teams: readonly Team[];
+  agents: readonly Schemas["Agent"][];
   isOpen: boolean;
 }
 
-function Row({ conversation, teams, isOpen, onOpen }: RowProps) {
+function Row({ conversation, teams, agents, isOpen, onOpen }: RowProps) {
   const { id, unread_count: unread, channel, agent_id: agentId, assignee, match, priority, team_id: teamId } = conversation;
-  const { data: agents = [] } = useAgents();
   const owner = assignee?.name ?? teams.find((team) => team.id === teamId)?.name;
   const agent = agents.length > 1 ? agents.find((one) => one.id === agentId)?.name : undefined;
   return (
