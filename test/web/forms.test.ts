@@ -173,6 +173,24 @@ test("a dialog that was filled, or that shows a secret once, asks before it clos
   await secret.waitFor({ state: "detached" });
 });
 
+test("a double click confirms once", async () => {
+  const workspace = await createWorkspace();
+  const page = await openConsole(workspace, `settings/agents/${workspace.agentId}`);
+  const clicked = Promise.withResolvers<void>();
+  let requests = 0;
+  await page.route("**/rotate-identity-secret", async (route) => {
+    requests++;
+    await clicked.promise;
+    await route.continue();
+  });
+  await page.getByRole("button", { name: "Create an identity secret" }).click();
+  const dialog = page.getByRole("dialog", { name: "Create an identity secret" });
+  await dialog.getByRole("button", { name: "Create", exact: true }).dblclick();
+  clicked.resolve();
+  await page.getByText("It is shown only once").waitFor();
+  expect(requests).toBe(1);
+});
+
 test("an error is shown above the dialog that caused it, and leaves when the action succeeds", async () => {
   const workspace = await createWorkspace();
   await workspace.ask("Who am I?");

@@ -63,7 +63,7 @@ export function Answers({ agentId }: { agentId: string }) {
           confirm="Delete"
           isDanger
           onClose={() => setDeleting(undefined)}
-          onConfirm={() => void remove(deleting.id)}
+          onConfirm={() => remove(deleting.id)}
         >
           <p>“{deleting.question}” is answered from the other knowledge again.</p>
         </Confirm>

@@ -75,13 +75,7 @@ export function EvaluationPage({ agentId, id }: Props) {
             <Cases result={result} />
             {isAdding && <CaseDialog agentId={agentId} evaluation={result} onSaved={closeForm} onClose={closeForm} />}
             {isDeleting && (
-              <Confirm
-                title={`Delete “${nameOf(result)}”`}
-                confirm="Delete"
-                isDanger
-                onClose={() => setDeleting(false)}
-                onConfirm={() => void remove()}
-              >
+              <Confirm title={`Delete “${nameOf(result)}”`} confirm="Delete" isDanger onClose={() => setDeleting(false)} onConfirm={remove}>
                 <p>Its results are deleted, and its remaining cases do not run.</p>
               </Confirm>
             )}

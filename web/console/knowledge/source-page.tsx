@@ -72,13 +72,7 @@ export function SourcePage({ agentId, sourceId }: { agentId: string; sourceId: s
           {source.type === "website" && <CrawledPages ids={ids} version={source.updated_at} />}
           <Passages ids={ids} version={source.updated_at} />
           {isDeleting && (
-            <Confirm
-              title={`Delete “${source.name}”`}
-              confirm="Delete"
-              isDanger
-              onClose={() => setDeleting(false)}
-              onConfirm={() => void remove()}
-            >
+            <Confirm title={`Delete “${source.name}”`} confirm="Delete" isDanger onClose={() => setDeleting(false)} onConfirm={remove}>
               <p>The agent no longer answers from it. This cannot be undone.</p>
             </Confirm>
           )}

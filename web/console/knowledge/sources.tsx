@@ -182,15 +182,12 @@ function Chosen({
   onDeleted: () => void;
 }) {
   const [isAsking, setAsking] = useState(false);
-  const [isBusy, setBusy] = useState(false);
   const count = chosen.length === 1 ? "one source" : `${formatNumber(chosen.length)} sources`;
   const remove = async () => {
-    setBusy(true);
     await attempt(async () => {
       for (const { id } of chosen) await api.deleteSource({ agent_id: agentId, source_id: id });
       onClear();
     }, "Deleted");
-    setBusy(false);
     setAsking(false);
     onDeleted();
   };
@@ -202,14 +199,7 @@ function Chosen({
         Delete …
       </Button>
       {isAsking && (
-        <Confirm
-          title={`Delete ${count}`}
-          confirm="Delete"
-          isDanger
-          isBusy={isBusy}
-          onClose={() => setAsking(false)}
-          onConfirm={() => void remove()}
-        >
+        <Confirm title={`Delete ${count}`} confirm="Delete" isDanger onClose={() => setAsking(false)} onConfirm={remove}>
           <p class="clamp-5">{chosen.map(({ name }) => name).join(", ")}</p>
           <p>The agent no longer answers from them. This cannot be undone.</p>
         </Confirm>

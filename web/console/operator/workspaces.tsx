@@ -99,11 +99,8 @@ function CreateForm({ onCreated }: { onCreated: () => void }) {
 /** The plan of the workspace. It changes what the customer may use at once, so that the operator is asked first. */
 function PlanCard({ workspace, save }: { workspace: Workspace; save: (body: Schemas["WorkspaceUpdate"]) => Promise<unknown> }) {
   const [wanted, setWanted] = useState<Workspace["plan"]>();
-  const [isBusy, setBusy] = useState(false);
   const change = async (plan: Workspace["plan"]) => {
-    setBusy(true);
     await save({ plan });
-    setBusy(false);
     setWanted(undefined);
   };
   return (
@@ -117,9 +114,8 @@ function PlanCard({ workspace, save }: { workspace: Workspace; save: (body: Sche
         <Confirm
           title="Change the plan"
           confirm={`Change to ${wanted}`}
-          isBusy={isBusy}
           onClose={() => setWanted(undefined)}
-          onConfirm={() => void change(wanted)}
+          onConfirm={() => change(wanted)}
         >
           <p>
             {workspace.name} changes from {workspace.plan} to {wanted}. The limits of the new plan apply at once, except for those that you

@@ -166,9 +166,7 @@ function Erase({
   onErased: () => void;
 }) {
   const [typed, setTyped] = useState("");
-  const [isBusy, setBusy] = useState(false);
   const erase = async () => {
-    setBusy(true);
     try {
       const { deleted } = await api.erasePerson({ [identifier.type]: identifier.value });
       // The same kinds that were counted before; `deleted` also has what belongs to them, such as events.
@@ -182,7 +180,6 @@ function Erase({
       onErased();
     } catch (error) {
       showError(error);
-      setBusy(false);
     }
   };
   return (
@@ -190,10 +187,9 @@ function Erase({
       title="Erase this person"
       confirm={`Erase ${countOf(total, "record")}`}
       isDanger
-      isBusy={isBusy}
       isDisabled={typed.trim() !== identifier.value}
       onClose={onClose}
-      onConfirm={() => void erase()}
+      onConfirm={erase}
     >
       <p>Conversations, messages, leads and everything else of this person are erased for good.</p>
       <TextField

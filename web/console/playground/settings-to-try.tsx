@@ -19,14 +19,11 @@ interface Props {
 /** The form for settings to try before they are saved for the agent. */
 export function SettingsToTry({ agent, tried, onChange, onSaved }: Props) {
   const [isConfirming, setConfirming] = useState(false);
-  const [isBusy, setBusy] = useState(false);
   const shown = { ...agent, ...tried };
   const change = (part: TriedSettings) => onChange(differenceFrom(agent, { ...tried, ...part }));
   const isChanged = Object.keys(tried).length > 0;
   const save = async () => {
-    setBusy(true);
     await attempt(async () => onSaved(await api.updateAgent({ agent_id: agent.id, body: tried })), "Saved");
-    setBusy(false);
     setConfirming(false);
   };
   return (
@@ -72,13 +69,7 @@ export function SettingsToTry({ agent, tried, onChange, onSaved }: Props) {
         </Button>
       </div>
       {isConfirming && (
-        <Confirm
-          title={`Change “${agent.name}”`}
-          confirm="Save"
-          isBusy={isBusy}
-          onClose={() => setConfirming(false)}
-          onConfirm={() => void save()}
-        >
+        <Confirm title={`Change “${agent.name}”`} confirm="Save" onClose={() => setConfirming(false)} onConfirm={save}>
           <p>It answers visitors with these settings from the next question on.</p>
         </Confirm>
       )}

@@ -234,18 +234,12 @@ function Danger({ agent }: { agent: AgentSettings }) {
         </Button>
       </div>
       {open === "identity" && (
-        <Confirm title="Create an identity secret" confirm="Create" onClose={() => setOpen(undefined)} onConfirm={() => void rotate()}>
+        <Confirm title="Create an identity secret" confirm="Create" onClose={() => setOpen(undefined)} onConfirm={rotate}>
           <p>A current secret stays valid for a day.</p>
         </Confirm>
       )}
       {open === "delete" && (
-        <Confirm
-          title={`Delete “${agent.name}”`}
-          confirm="Delete"
-          isDanger
-          onClose={() => setOpen(undefined)}
-          onConfirm={() => void remove()}
-        >
+        <Confirm title={`Delete “${agent.name}”`} confirm="Delete" isDanger onClose={() => setOpen(undefined)} onConfirm={remove}>
           <p>Its knowledge is deleted, and it no longer answers anybody. Its conversations stay.</p>
         </Confirm>
       )}

@@ -90,7 +90,7 @@ export function KeyList({ query, grantable = ["*"], create, revoke }: Props) {
           confirm="Revoke"
           isDanger
           onClose={() => setRevoking(undefined)}
-          onConfirm={() => void confirmRevoke(revoking.id)}
+          onConfirm={() => confirmRevoke(revoking.id)}
         >
           <p>Requests with this key are refused from now on. This cannot be undone.</p>
         </Confirm>

@@ -188,16 +188,12 @@ function browserOf(client: string | null): string {
 }
 
 function Removal({ member, onClose, onDone }: { member: Member; onClose: () => void; onDone: () => void }) {
-  const [isBusy, setBusy] = useState(false);
   const remove = async () => {
-    setBusy(true);
-    const isDone = await attempt(() => api.removeMember({ member_id: member.id }), "Removed");
-    setBusy(false);
-    if (isDone) onDone();
+    if (await attempt(() => api.removeMember({ member_id: member.id }), "Removed")) onDone();
     else onClose();
   };
   return (
-    <Confirm title={`Remove ${member.name}`} confirm="Remove" isDanger isBusy={isBusy} onClose={onClose} onConfirm={() => void remove()}>
+    <Confirm title={`Remove ${member.name}`} confirm="Remove" isDanger onClose={onClose} onConfirm={remove}>
       <p>
         {member.id === me().id ? "You are" : `${member.name} is`} signed out everywhere at once, and the open conversations are assigned to
         nobody. The name stays at what was written.

@@ -101,7 +101,7 @@ function TeamList({ teams, members, reload }: TeamsProps) {
           confirm="Delete"
           isDanger
           onClose={() => setDeleting(undefined)}
-          onConfirm={() => void remove(deleting.id)}
+          onConfirm={() => remove(deleting.id)}
         >
           <p>Its conversations keep their assignees. Those that wait in “{deleting.name}” stay unassigned.</p>
         </Confirm>
@@ -198,7 +198,7 @@ function Rules({ teams, members }: Omit<TeamsProps, "reload">) {
           confirm="Delete"
           isDanger
           onClose={() => setDeleting(undefined)}
-          onConfirm={() => void remove(deleting.id)}
+          onConfirm={() => remove(deleting.id)}
         >
           <p>Hand-offs are not routed by “{deleting.name}” any more. Conversations that it has routed stay as they are.</p>
         </Confirm>

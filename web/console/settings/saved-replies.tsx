@@ -88,7 +88,7 @@ function List() {
           confirm="Delete"
           isDanger
           onClose={() => setDeleting(undefined)}
-          onConfirm={() => void remove(deleting.id)}
+          onConfirm={() => remove(deleting.id)}
         >
           <p>Nobody on the team can insert “{deleting.name}” any more.</p>
         </Confirm>

@@ -93,7 +93,7 @@ export function Tools({ agent: { id, tools }, onChanged }: Props) {
         </Dialog>
       )}
       {open?.action === "delete" && (
-        <Confirm title={`Delete ${open.tool.name}`} confirm="Delete" isDanger onClose={close} onConfirm={() => void remove(open.tool)}>
+        <Confirm title={`Delete ${open.tool.name}`} confirm="Delete" isDanger onClose={close} onConfirm={() => remove(open.tool)}>
           <ChangedServers tools={tools.filter((tool) => tool !== open.tool)} />
           <p>The agent no longer calls it. Its headers are deleted too.</p>
         </Confirm>

@@ -104,7 +104,7 @@ export function Draft({ agent, draft, onSaved, onChanged }: Props) {
       </form>
       {open === "publish" && <Publish agent={agent} draft={draft} onClose={close} onPublished={published} />}
       {open === "discard" && (
-        <Confirm title="Discard the draft" confirm="Discard" isDanger onClose={close} onConfirm={() => void discard()}>
+        <Confirm title="Discard the draft" confirm="Discard" isDanger onClose={close} onConfirm={discard}>
           <p>What you changed is lost{changed.length > 0 && `: ${fieldNames(changed)}`}.</p>
         </Confirm>
       )}

@@ -92,7 +92,6 @@ interface RolloutProps {
 /** A version that answers a share of new conversations, compared with the published one. */
 function Rollout({ agent, rollout: { version, share }, onChanged }: RolloutProps) {
   const [ending, setEnding] = useState<"keep" | "drop">();
-  const [isBusy, setBusy] = useState(false);
   const change = (body: Schemas["AgentRollout"]) => api.changeAgentRollout({ agent_id: agent.id, body });
   const form = useForm(async ({ text }) => {
     await change({ share: shareOf(text("share")) });
@@ -100,10 +99,8 @@ function Rollout({ agent, rollout: { version, share }, onChanged }: RolloutProps
     showMessage("Saved");
   });
   const end = async (how: "keep" | "drop") => {
-    setBusy(true);
     const done = how === "keep" ? `Version ${version} is published` : `Version ${version} is dropped`;
     const isDone = await attempt(() => change({ end: how }), done);
-    setBusy(false);
     setEnding(undefined);
     if (isDone) onChanged();
   };
@@ -140,9 +137,8 @@ function Rollout({ agent, rollout: { version, share }, onChanged }: RolloutProps
           title={ending === "keep" ? `Keep version ${version}` : `Drop version ${version}`}
           confirm={ending === "keep" ? "Keep" : "Drop"}
           isDanger={ending === "drop"}
-          isBusy={isBusy}
           onClose={() => setEnding(undefined)}
-          onConfirm={() => void end(ending)}
+          onConfirm={() => end(ending)}
         >
           <p>
             {ending === "keep"
@@ -216,14 +212,11 @@ interface EntryProps {
 function HistoryEntry({ agent, version, onRestored }: EntryProps) {
   const [isOpen, setOpen] = useState(false);
   const [isRestoring, setRestoring] = useState(false);
-  const [isBusy, setBusy] = useState(false);
   const { number, status, note, base, changed_fields: changed } = version;
   if (number === null) return null;
   const restore = async () => {
-    setBusy(true);
     const body = { note: `Restores version ${number}` };
     const isDone = await attempt(() => api.restoreAgentVersion({ agent_id: agent.id, version: String(number), body }), "Restored");
-    setBusy(false);
     setRestoring(false);
     if (isDone) onRestored();
   };
@@ -258,13 +251,7 @@ function HistoryEntry({ agent, version, onRestored }: EntryProps) {
         </details>
       )}
       {isRestoring && (
-        <Confirm
-          title={`Restore version ${number}`}
-          confirm="Restore"
-          isBusy={isBusy}
-          onClose={() => setRestoring(false)}
-          onConfirm={() => void restore()}
-        >
+        <Confirm title={`Restore version ${number}`} confirm="Restore" onClose={() => setRestoring(false)} onConfirm={restore}>
           <p>Its settings become a new version, which answers all conversations from the next question on. The draft stays.</p>
           {agent.rollout && <p class="banner warning">This ends the rollout of version {agent.rollout.version}.</p>}
         </Confirm>

@@ -96,9 +96,9 @@ interface ConfirmProps {
   confirm: string;
   cancel?: string;
   isDanger?: boolean;
-  isBusy?: boolean;
   isDisabled?: boolean;
-  onConfirm: () => void;
+  /** The button is busy until what it returns is settled. */
+  onConfirm: () => unknown;
   onClose: () => void;
   children: ComponentChildren;
 }
@@ -109,18 +109,26 @@ export function Confirm({
   confirm,
   cancel = "Cancel",
   isDanger = false,
-  isBusy = false,
   isDisabled = false,
   onConfirm,
   onClose,
   children,
 }: ConfirmProps) {
+  const [isBusy, setBusy] = useState(false);
+  const run = async () => {
+    setBusy(true);
+    try {
+      await onConfirm();
+    } finally {
+      setBusy(false);
+    }
+  };
   return (
     <Dialog title={title} onClose={onClose}>
       {children}
       <footer class="actions">
         <Button onClick={onClose}>{cancel}</Button>
-        <Button variant={isDanger ? "danger" : "primary"} isBusy={isBusy} disabled={isDisabled} onClick={onConfirm}>
+        <Button variant={isDanger ? "danger" : "primary"} isBusy={isBusy} disabled={isDisabled} onClick={() => void run()}>
           {confirm}
         </Button>
       </footer>

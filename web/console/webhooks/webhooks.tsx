@@ -197,7 +197,7 @@ function EndpointPage({ webhook, types, reload }: { webhook: Webhook; types: Sch
           title="Make a new signing secret"
           confirm="Make a new secret"
           onClose={() => setOpen(undefined)}
-          onConfirm={() => void act(async () => setSecret((await api.rotateWebhookSecret({ webhook_id })).secret), "There is a new secret")}
+          onConfirm={() => act(async () => setSecret((await api.rotateWebhookSecret({ webhook_id })).secret), "There is a new secret")}
         >
           <p>Events are signed with both secrets for a day, so that no event is refused meanwhile.</p>
         </Confirm>
@@ -209,7 +209,7 @@ function EndpointPage({ webhook, types, reload }: { webhook: Webhook; types: Sch
           isDanger
           onClose={() => setOpen(undefined)}
           onConfirm={() =>
-            void act(async () => {
+            act(async () => {
               await api.deleteWebhook({ webhook_id });
               navigate("/");
             }, "Deleted")
