@@ -104,6 +104,19 @@ test("what is typed before the dialog is there is searched for, and is no key of
   await expect.poll(() => workspace.call("GET", `/conversations/${id}`)).toMatchObject({ status: "needs_human" });
 });
 
+test("keys work as before if the code of the search does not arrive", async () => {
+  const workspace = await createWorkspace();
+  await workspace.ask("Where is my parcel?", "Eve");
+  const { page } = await openPage();
+  await page.route(/\/search-dialog-\w+\.js$/, (route) => route.abort());
+  await signIn(page, workspace.key);
+  await page.getByRole("button", { name: /Eve/ }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("status").getByText("The service did not answer.").waitFor();
+  await page.keyboard.press("j");
+  await page.getByRole("heading", { name: "Eve" }).waitFor();
+});
+
 test("on a phone the menu opens the search, and groups that a key may not read are absent", async () => {
   const workspace = await createWorkspace(["conversations:read", "agents:read", "chat:write"]);
   await workspace.ask("Where is my refund?", "Ada Lovelace");

@@ -16,11 +16,14 @@ function isSearchKey({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent)
   return isHeld && !altKey && !shiftKey && key.toLowerCase() === "k";
 }
 
+const loadDialog = () => import("./search-dialog.tsx");
+
 /**
  * The search over the whole console, which Ctrl K opens on every page, also while the user types. Its code is loaded after the page.
  * Keys that are pressed before its dialog is there are written into its field: they could resolve the open conversation otherwise.
  */
 export function SearchEverywhere() {
+  useEffect(() => void loadDialog().catch(() => undefined), []);
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const isComing = isOpen.peek() && openDialogs.peek().length === 0;
@@ -34,7 +37,7 @@ export function SearchEverywhere() {
     addEventListener("keydown", onKeyDown, { capture: true });
     return () => removeEventListener("keydown", onKeyDown, { capture: true });
   }, []);
-  const module = useModule(() => import("./search-dialog.tsx"));
+  const module = useModule(loadDialog, isOpen.value, close);
   return isOpen.value && module ? <module.SearchDialog takeTyped={takeTyped} onClose={close} /> : null;
 }
 

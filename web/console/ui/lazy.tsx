@@ -3,11 +3,18 @@ import { useEffect, useState } from "preact/hooks";
 import { Skeleton } from "./states.tsx";
 import { showError } from "./toast.tsx";
 
-/** Loads a module once it is wanted. Returns undefined until it is loaded. */
-export function useModule<Module>(load: () => Promise<Module>, isWanted = true): Module | undefined {
+/**
+ * Loads a module once it is wanted. Returns undefined until it is loaded.
+ * @param onFailure called if it cannot be loaded. It is tried again when it is wanted the next time.
+ */
+export function useModule<Module>(load: () => Promise<Module>, isWanted = true, onFailure?: () => void): Module | undefined {
   const [module, setModule] = useState<Module>();
   useEffect(() => {
-    if (isWanted && !module) void load().then(setModule, showError);
+    if (!isWanted || module) return;
+    load().then(setModule, (error: unknown) => {
+      showError(error);
+      onFailure?.();
+    });
   }, [isWanted]);
   return module;
 }
