@@ -88,3 +88,22 @@ test("a team and a rule are made in the settings, and the inbox shows and change
   await expect.poll(() => workspace.call("GET", `/conversations/${urgent}`)).toMatchObject({ team_id: null });
   expect(errors.filter((error) => !/40[1]|422/.test(error))).toEqual([]);
 });
+
+test("what cannot be listed stays in a team that is saved", async () => {
+  const workspace = await createWorkspace();
+  const email = "ada@example.com";
+  const member = await workspace.call<{ id: string }>("POST", "/members", { email, name: "Ada Byron", role: "agent", mail: false });
+  await workspace.call("POST", "/teams", { name: "Billing", member_ids: [member.id] });
+  // This key may not read the members.
+  const scopes = ["agents:read", "conversations:read", "conversations:write"];
+  const { key } = await workspace.call<{ key: string }>("POST", "/keys", { name: "Routing", scopes });
+  const { page } = await openPage();
+  await signIn(page, key);
+  await page.goto(`${service.url}/console/#/settings/routing`);
+  await page.getByRole("button", { name: "Edit: Billing" }).click();
+  const team = page.getByRole("dialog", { name: "Team" });
+  await team.getByLabel("Name").fill("Accounts");
+  await team.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Accounts").waitFor();
+  expect(await workspace.call("GET", "/teams")).toMatchObject({ data: [{ name: "Accounts", member_ids: [member.id] }] });
+});

@@ -17,7 +17,8 @@ export function TeamDialog({ team, members, onClose, onSaved }: Props) {
   const form = useForm(async ({ text, all }) => {
     const body = {
       name: text("name"),
-      member_ids: all("member_ids"),
+      // While the members are unknown, the form has no fields for them, and the team keeps its own.
+      ...(members.length > 0 && { member_ids: all("member_ids") }),
       conversations_per_member: Number(text("conversations_per_member")),
       unassign_after_minutes: Number(text("unassign_after_minutes")) || null,
     };
@@ -39,7 +40,11 @@ export function TeamDialog({ team, members, onClose, onSaved }: Props) {
               label={`${name}${status === "invited" ? ", invited" : ""}`}
             />
           ))}
-          {members.length === 0 && <p class="quiet">Invite members to your workspace first.</p>}
+          {members.length === 0 && (
+            <p class="quiet">
+              {team?.member_ids.length ? "They cannot be listed here, and stay as they are." : "Invite members to your workspace first."}
+            </p>
+          )}
           <FieldError text={form.errorAt("member_ids")} />
         </fieldset>
         <TextField
