@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { openPage, service, shoot } from "./browser.ts";
-import { createWorkspace, findBarriers, signIn } from "./workspace.ts";
+import { createWorkspace, findBarriers, problemOf, signIn } from "./workspace.ts";
 
 test("a team and a rule are made in the settings, and the inbox shows and changes what they did", async () => {
   const workspace = await createWorkspace();
@@ -89,11 +89,14 @@ test("a team and a rule are made in the settings, and the inbox shows and change
   expect(errors.filter((error) => !/40[1]|422/.test(error))).toEqual([]);
 });
 
-test("what cannot be listed stays in a team that is saved", async () => {
+test("what cannot be listed stays in a team and in a rule that are saved", async () => {
   const workspace = await createWorkspace();
   const email = "ada@example.com";
   const member = await workspace.call<{ id: string }>("POST", "/members", { email, name: "Ada Byron", role: "agent", mail: false });
   await workspace.call("POST", "/teams", { name: "Billing", member_ids: [member.id] });
+  const agent = await workspace.call<{ id: string }>("POST", "/agents", { name: "Shop agent" });
+  const named = { conditions: { agent_id: agent.id }, actions: { assignee_id: member.id } };
+  await workspace.call("POST", "/routing-rules", { name: "Refunds", ...named });
   // This key may not read the members.
   const scopes = ["agents:read", "conversations:read", "conversations:write"];
   const { key } = await workspace.call<{ key: string }>("POST", "/keys", { name: "Routing", scopes });
@@ -106,4 +109,18 @@ test("what cannot be listed stays in a team that is saved", async () => {
   await team.getByRole("button", { name: "Save" }).click();
   await page.getByText("Accounts").waitFor();
   expect(await workspace.call("GET", "/teams")).toMatchObject({ data: [{ name: "Accounts", member_ids: [member.id] }] });
+  const rule = page.getByRole("dialog", { name: "Routing rule" });
+  const rename = async (from: string, to: string) => {
+    await page.getByRole("button", { name: `Edit: ${from}` }).click();
+    await rule.getByLabel("Name").fill(to);
+    await rule.getByRole("button", { name: "Save" }).click();
+  };
+  await rename("Refunds", "Returns");
+  await page.getByText("Returns").waitFor();
+  expect(await workspace.call("GET", "/routing-rules")).toMatchObject({ data: [{ name: "Returns", ...named }] });
+  // An agent that was deleted is not replaced by all agents without a question.
+  await workspace.call("DELETE", `/agents/${agent.id}`);
+  await page.reload();
+  await rename("Returns", "Exchanges");
+  await expect.poll(() => problemOf(rule, "Agent")).toContain("no agent with this id");
 });

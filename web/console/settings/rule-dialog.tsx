@@ -76,11 +76,11 @@ function Conditions({ conditions, agents, errorAt }: ConditionsProps) {
         options={[["", "Any"], ...CHANNELS.map((each) => [each, CHANNEL_WORDS[each]] as const)]}
         value={conditions.channel ?? ""}
       />
-      {agents.length > 1 && (
+      {(agents.length > 1 || conditions.agent_id) && (
         <Select
           label="Agent"
           name="agent_id"
-          options={[["", "Any"], ...agents.map(({ id, name }) => [id, name] as const)]}
+          options={[["", "Any"], ...choicesOf(agents, conditions.agent_id)]}
           value={conditions.agent_id ?? ""}
           error={errorAt("conditions.agent_id")}
         />
@@ -128,7 +128,7 @@ function Actions({ actions, teams, members, errorAt }: ActionsProps) {
         options={[
           ["", "Nobody"],
           ...(teamId === "" ? [] : [[TURNS, "The members of the team, in turn"] as const]),
-          ...members.map(({ id, name }) => [id, name] as const),
+          ...choicesOf(members, actions.assignee_id),
         ]}
         value={actions.assign ?? actions.assignee_id ?? ""}
         error={errorAt("actions.assignee_id")}
@@ -142,6 +142,13 @@ function Actions({ actions, teams, members, errorAt }: ActionsProps) {
 
 /** The value of the field for the assignee that lets members take turns. */
 const TURNS = "round_robin";
+
+/** Lists records to choose from. The one that a rule names is among them even if it was deleted or cannot be read, so that it is kept. */
+function choicesOf(records: readonly { id: string; name: string }[], named: string | undefined): [id: string, text: string][] {
+  const choices = records.map(({ id, name }): [string, string] => [id, name]);
+  const isMissing = named !== undefined && records.every(({ id }) => id !== named);
+  return isMissing ? [...choices, [named, "One that is not listed"]] : choices;
+}
 
 /** Leaves out fields without a value. */
 function filled(fields: Record<string, unknown>): Record<string, unknown> {
