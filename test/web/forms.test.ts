@@ -94,6 +94,8 @@ test("what is wrong with the questions of an evaluation is said with their lines
   await page.getByRole("button", { name: "New evaluation" }).click();
   const form = page.getByRole("dialog", { name: "New evaluation" });
   const run = form.getByRole("button", { name: "Run" });
+  // Nobody loses the form who chooses no file.
+  await form.getByLabel("Read a CSV file").evaluate((input) => input.dispatchEvent(new Event("cancel", { bubbles: true })));
   await form.getByLabel("Questions").fill("Do you deliver?\n\nAnd where? => source: Nowhere");
   await run.click();
   await expect.poll(() => problemOf(form, "Questions")).toBe("Line 3: the agent has no source “Nowhere”.");

@@ -45,6 +45,8 @@ export function Dialog({ title, onClose, isRequired = false, isWide = false, clo
         close();
       }}
       onCancel={(event) => {
+        // A file picker in it was cancelled.
+        if (event.target !== dialog.current) return;
         event.preventDefault();
         close();
       }}
