@@ -128,7 +128,7 @@ test("an agent's page asks before a link leaves it with changes that are not sav
   const workspace = await createWorkspace();
   const page = await openConsole(workspace, `settings/agents/${workspace.agentId}`);
   const questions: string[] = [];
-  const answers = [false, true];
+  const answers = [false, false, false, false, true];
   page.on("dialog", (dialog) => {
     questions.push(dialog.message());
     void (answers.shift() ? dialog.accept() : dialog.dismiss());
@@ -136,10 +136,20 @@ test("an agent's page asks before a link leaves it with changes that are not sav
   const instructions = page.getByLabel("Instructions");
   await instructions.fill("Be kind.");
   await page.getByRole("link", { name: "Knowledge" }).click();
+  await page.evaluate(() => history.back());
+  await expect.poll(() => questions.length).toBe(2);
+  await page.keyboard.press("Control+k");
+  await page.getByRole("option", { name: "Inbox" }).click();
+  await page.keyboard.press("Escape");
+  // What could not be saved is still not saved.
+  await page.getByLabel("Slug").fill("Not A Slug");
+  await page.getByRole("button", { name: "Save" }).first().click();
+  await page.getByText("Use small letters, digits and single hyphens between them.").waitFor();
+  await page.getByRole("link", { name: "Knowledge" }).click();
   await expect.poll(() => instructions.inputValue()).toBe("Be kind.");
   await page.getByRole("link", { name: "Knowledge" }).click();
   await page.getByRole("region", { name: "Sources" }).waitFor();
-  expect(questions).toEqual(Array(2).fill("Leave without saving? What you changed is lost."));
+  expect(questions).toEqual(Array(5).fill("Leave without saving? What you changed is lost."));
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(page.viewportSize()!.width);
 });
 

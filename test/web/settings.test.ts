@@ -47,6 +47,7 @@ test("an agent is changed in the settings, and a key is made that is shown once"
   await page.getByRole("button", { name: "Save" }).nth(3).click();
   await savedForm;
   await expect.poll(() => page.getByLabel("Description").inputValue()).toBe("Not saved yet");
+  page.once("dialog", (dialog) => void dialog.accept());
   await page.goto(`${service.url}/console/#/settings/keys`);
   await page.getByRole("button", { name: "Create key" }).click();
   const dialog = page.getByRole("dialog", { name: "Create key" });

@@ -4,6 +4,7 @@ import { chooseAgent, useAgents } from "../agents.tsx";
 import { leadSearch } from "../leads/lead-search.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon } from "../ui/icon.tsx";
+import { mayLeave } from "../ui/unsaved.ts";
 import { findPages, findRecords, type Group, type Result } from "./results.ts";
 
 /** The pause after the last key before the service is asked. */
@@ -40,6 +41,7 @@ export function SearchDialog({ takeTyped, onClose }: Props) {
   // The field has the focus by now.
   useEffect(() => setText(takeTyped()), []);
   const open = (result: Result) => {
+    if (!mayLeave()) return;
     if (result.agentId !== undefined) chooseAgent(result.agentId);
     if (result.leadQuery !== undefined) leadSearch.value = result.leadQuery;
     onClose();

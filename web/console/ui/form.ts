@@ -34,12 +34,16 @@ export function useForm(action: (values: FormValues) => Promise<unknown>, firstE
     field?.focus();
   }, [errors]);
   const submit = async (event: SubmitEvent) => {
-    form.current = event.currentTarget as HTMLFormElement;
+    const own = event.currentTarget as HTMLFormElement;
+    form.current = own;
+    const { changed } = own.dataset;
     const values = readForm(event);
     setErrors(new Map());
     setBusy(true);
     try {
       await action(values);
+      // What was entered meanwhile is not saved.
+      if (own.dataset["changed"] === changed) delete own.dataset["changed"];
     } catch (failure) {
       setErrors(errorsOf(problemsOf(failure), fields.current));
     }

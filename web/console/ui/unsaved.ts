@@ -2,21 +2,35 @@ import { useEffect } from "preact/hooks";
 
 const CHANGED = "form[data-changed]";
 
-/** Asks before a link leads away from a form of the page that has changes, and before the page is closed. Dialogs ask by themselves. */
+/** Asks, if a form of the page has changes, whether they may be lost. */
+export function mayLeave(): boolean {
+  return !document.querySelector(CHANGED) || confirm("Leave without saving? What you changed is lost.");
+}
+
+/**
+ * Asks before a link or the way back leads away from a form of the page that has changes, and before the page is closed. A form marks
+ * when it was changed, until it is saved. Dialogs ask by themselves.
+ */
 export function useUnsavedChanges(): void {
   useEffect(() => {
     const listeners = new AbortController();
     const listen = <Name extends keyof DocumentEventMap>(name: Name, run: (event: DocumentEventMap[Name]) => void) =>
       document.addEventListener(name, run, { capture: true, signal: listeners.signal });
     const formOf = ({ target }: Event) => (target as Element).closest<HTMLFormElement>(".page-body form:not(dialog form)");
-    listen("input", (event) => formOf(event)?.setAttribute("data-changed", ""));
-    for (const name of ["submit", "reset"] as const) listen(name, (event) => formOf(event)?.removeAttribute("data-changed"));
+    listen("input", (event) => formOf(event)?.setAttribute("data-changed", `${event.timeStamp}`));
+    listen("reset", (event) => formOf(event)?.removeAttribute("data-changed"));
     listen("click", (event) => {
-      const leaves = (event.target as Element).closest("a[href]:not([target])") && document.querySelector(CHANGED);
-      if (!leaves || confirm("Leave without saving? What you changed is lost.")) return;
+      if (!(event.target as Element).closest("a[href]:not([target])") || mayLeave()) return;
       event.preventDefault();
       event.stopPropagation();
     });
+    const onBack = (event: HashChangeEvent) => {
+      // Links and the search, which have asked, change the address themselves.
+      if (!event.isTrusted || mayLeave()) return;
+      event.stopImmediatePropagation();
+      history.pushState(null, "", event.oldURL);
+    };
+    addEventListener("hashchange", onBack, { capture: true, signal: listeners.signal });
     const onUnload = (event: BeforeUnloadEvent) => {
       if (document.querySelector(CHANGED)) event.preventDefault();
     };
