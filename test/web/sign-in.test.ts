@@ -53,6 +53,10 @@ test("an owner sets up a provider, and people of the domain join with their comp
   await provider.getByLabel("Issuer").fill(issuer);
   await provider.getByLabel("Client ID").fill(CLIENT.client_id);
   await provider.getByLabel("Client secret").fill(CLIENT.client_secret);
+  // What another form saves does not empty this one.
+  const methods = owner.locator("form", { hasText: "Ways to sign in" });
+  await methods.getByRole("button", { name: "Save" }).click();
+  await owner.getByText("Saved", { exact: true }).waitFor();
   await expect.poll(() => provider.locator("pre").textContent()).toBe(`${service.url}/console/sign-in/oidc/callback`);
   await provider.getByRole("button", { name: "Save" }).click();
   await owner.getByText("One is stored.").waitFor();

@@ -35,9 +35,9 @@ export function SignInSettings() {
     <Loaded query={query}>
       {(settings) => (
         <>
-          <MethodsForm key={`methods-${settings.updated_at}`} settings={settings} save={save} />
-          <ProviderForm key={`provider-${settings.updated_at}`} settings={settings} save={save} />
-          <DomainsForm key={`domains-${settings.updated_at}`} settings={settings} save={save} />
+          <MethodsForm key={`methods ${settings.methods.join(" ")}`} settings={settings} save={save} />
+          <ProviderForm key={`provider ${JSON.stringify(settings.oidc)}`} settings={settings} save={save} />
+          <DomainsForm key={`domains ${JSON.stringify(settings.domains)}`} settings={settings} save={save} />
         </>
       )}
     </Loaded>
