@@ -112,7 +112,7 @@ test("keys work as before if the code of the search does not arrive", async () =
   await signIn(page, workspace.key);
   await page.getByRole("button", { name: /Eve/ }).waitFor();
   await page.keyboard.press("Control+k");
-  await page.getByRole("status").getByText("The service did not answer.").waitFor();
+  await page.getByRole("status").getByText("Reload the page.").waitFor();
   await page.keyboard.press("j");
   await page.getByRole("heading", { name: "Eve" }).waitFor();
 });

@@ -101,6 +101,9 @@ export class InputError extends Error {
   }
 }
 
+/** The code of a part of the console could not be loaded. A deployment removes it, and browsers keep the failure: only a reload helps. */
+export class CodeError extends Error {}
+
 /** Lists what an error says about the fields of a form. */
 export function problemsOf(error: unknown): readonly Problem[] {
   if (error instanceof InputError) return error.problems;
@@ -115,7 +118,7 @@ export function movedError(error: unknown, move: (problem: Problem) => Problem):
 
 /** Describes an error for the user. */
 export function errorText(error: unknown): string {
-  if (error instanceof InputError) return error.message;
+  if (error instanceof InputError || error instanceof CodeError) return error.message;
   if (error instanceof ApiError && error.code === "payload_too_large") return "This is too large. Shorten it, or split it.";
   if (error instanceof ApiError) return error.detail.length > 0 ? problemsOf(error).map(problemText).join(" ") : error.message;
   return navigator.onLine ? "The service did not answer. Try again." : "You are offline. Try again once you are connected.";

@@ -1,4 +1,3 @@
-import { type ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Link, Redirect, Route, Router, Switch } from "wouter-preact";
 import { useHashLocation } from "wouter-preact/use-hash-location";
@@ -13,7 +12,7 @@ import { hasEnded, hasScope, session, signInLink } from "./session.ts";
 import { SignIn, SignInAgain } from "./sign-in.tsx";
 import { pageTitle, useWaiting } from "./waiting.ts";
 import { Dialog, openDialogs } from "./ui/dialog.tsx";
-import { Empty, ErrorState, NeedsScope, Skeleton } from "./ui/states.tsx";
+import { Empty, NeedsScope } from "./ui/states.tsx";
 import { dismissErrors, Toasts } from "./ui/toast.tsx";
 
 /** @param problem why the sign-in link failed. */
@@ -57,27 +56,12 @@ function Console({ pages }: { pages: readonly Page[] }) {
   );
 }
 
-const loaded = new Map<string, ComponentType>();
-
 function PageOutlet({ page }: { page: Page }) {
-  const [, refresh] = useState(0);
-  const [error, setError] = useState<unknown>();
-  const load = async () => {
-    setError(undefined);
-    try {
-      loaded.set(page.path, await page.load());
-      refresh((count) => count + 1);
-    } catch (failure) {
-      setError(failure);
-    }
-  };
   useEffect(() => {
     pageTitle.value = page.title;
-    if (!loaded.has(page.path)) void load();
     return dismissErrors;
   }, [page]);
-  const Component = loaded.get(page.path);
-  const content = Component ? <Component /> : error ? <ErrorState error={error} retry={() => void load()} /> : <Skeleton />;
+  const content = <page.View />;
   return (
     <main class="page" id="main" tabIndex={-1}>
       {page.scope ? <NeedsScope scope={page.scope}>{content}</NeedsScope> : content}

@@ -6,7 +6,7 @@ import { viewers } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { hasScope, me } from "../session.ts";
 import { Button, IconButton } from "../ui/button.tsx";
-import { useModule } from "../ui/lazy.tsx";
+import { loadCode, useModule } from "../ui/lazy.tsx";
 import { ErrorState, Skeleton } from "../ui/states.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
 import { Composer, lastSent, type Sending } from "./composer.tsx";
@@ -174,7 +174,7 @@ function useMakeCase(conversationId: string): (() => void) | undefined {
   const [, navigate] = useLocation();
   if (!hasScope("knowledge:read") || !hasScope("knowledge:write")) return undefined;
   const make = async () => {
-    const { makeCase } = await import("../knowledge/conversation-case.ts");
+    const { makeCase } = await loadCode(() => import("../knowledge/conversation-case.ts"));
     const { name, href } = await makeCase(conversationId);
     showMessage(`Added to “${name}” as a case. Remove personal data from it.`, { label: "Open", run: () => navigate(href) });
   };

@@ -7,11 +7,11 @@ import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { FieldError, TextArea, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
+import { lazy } from "../ui/lazy.tsx";
 import { PagesCards } from "../ui/pages.tsx";
-import { Empty, Loaded } from "../ui/states.tsx";
+import { Empty } from "../ui/states.tsx";
 import { Time } from "../ui/format.tsx";
 import { showError } from "../ui/toast.tsx";
-import { useQuery } from "../query.ts";
 import type { CaseFormProps } from "./case-form.tsx";
 import { atLine, linesOfCsv, nameOf, parseCases, runPath } from "./cases.ts";
 import { type RunVersion, VersionField, versionWords } from "./version-field.tsx";
@@ -101,12 +101,13 @@ export function EvaluationProgress({ evaluation }: { evaluation: Evaluation }) {
   );
 }
 
-/** The dialog for a case of several turns. Its form is loaded when it is first opened. */
+const CaseForm = lazy(async () => (await import("./case-form.tsx")).CaseForm);
+
+/** The dialog for a case of several turns. */
 export function CaseDialog({ onClose, ...props }: CaseFormProps & { onClose: () => void }) {
-  const form = useQuery("case form", async () => (await import("./case-form.tsx")).CaseForm);
   return (
     <Dialog title={props.given ? "Change the conversation" : "Add a conversation"} isWide onClose={onClose}>
-      <Loaded query={form}>{(CaseForm) => <CaseForm {...props} />}</Loaded>
+      <CaseForm {...props} />
     </Dialog>
   );
 }

@@ -1,16 +1,13 @@
-import type { ComponentProps } from "preact";
 import { useEffect } from "preact/hooks";
 import { Link, Redirect, Route, Switch, useLocation, useRoute } from "wouter-preact";
 import { AgentPicker, chooseAgent, useChosenAgent } from "../agents.tsx";
-import { useQuery } from "../query.ts";
 import { hasScope, type Scope } from "../session.ts";
+import { lazy } from "../ui/lazy.tsx";
 import { PageFrame } from "../ui/page.tsx";
 import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
 import { Answers } from "./answers.tsx";
 import { runPath } from "./cases.ts";
-import type { Comparison } from "./comparison.tsx";
 import { Drafts } from "./drafts.tsx";
-import type { EvaluationPage } from "./evaluation-page.tsx";
 import { Evaluations } from "./evaluations.tsx";
 import { Gaps } from "./gaps.tsx";
 import { SourcePage } from "./source-page.tsx";
@@ -24,6 +21,9 @@ const TABS: readonly (readonly [href: string, title: string, scope?: Scope])[] =
   ["/drafts", "Drafts"],
   ["/evaluations", "Evaluations"],
 ];
+
+const EvaluationPage = lazy(async () => (await import("./evaluation-page.tsx")).EvaluationPage);
+const Comparison = lazy(async () => (await import("./comparison.tsx")).Comparison);
 
 /** The knowledge of an agent: its sources, its curated answers, and what it lacks. */
 export function Knowledge() {
@@ -73,9 +73,11 @@ export function Knowledge() {
                 <Route path="/evaluations">
                   <Evaluations key={agentId} agentId={agentId} />
                 </Route>
-                <Route path="/agents/:agent/evaluations/:id">{({ agent, id }) => <RunPage key={id} agentId={agent} id={id} />}</Route>
+                <Route path="/agents/:agent/evaluations/:id">
+                  {({ agent, id }) => <EvaluationPage key={id} agentId={agent} id={id} />}
+                </Route>
                 <Route path="/agents/:agent/evaluations/:id/:earlier">
-                  {({ agent, id, earlier }) => <ComparisonPage key={`${id} ${earlier}`} agentId={agent} id={id} earlierId={earlier} />}
+                  {({ agent, id, earlier }) => <Comparison key={`${id} ${earlier}`} agentId={agent} id={id} earlierId={earlier} />}
                 </Route>
                 <Route path="/evaluations/:id/:earlier?">
                   {({ id, earlier }) => <Redirect to={runPath({ id, agent_id: agentId }, earlier)} replace />}
@@ -88,16 +90,4 @@ export function Knowledge() {
       </Loaded>
     </PageFrame>
   );
-}
-
-/** The page of a run. Its code is loaded when it is first opened. */
-function RunPage(props: ComponentProps<typeof EvaluationPage>) {
-  const page = useQuery("run", async () => (await import("./evaluation-page.tsx")).EvaluationPage);
-  return <Loaded query={page}>{(View) => <View {...props} />}</Loaded>;
-}
-
-/** The comparison of two runs. Its code is loaded when it is first opened. */
-function ComparisonPage(props: ComponentProps<typeof Comparison>) {
-  const page = useQuery("comparison", async () => (await import("./comparison.tsx")).Comparison);
-  return <Loaded query={page}>{(View) => <View {...props} />}</Loaded>;
 }

@@ -2,7 +2,7 @@ import { Link, Route, Switch, useLocation } from "wouter-preact";
 import { api } from "../api.ts";
 import { useQuery } from "../query.ts";
 import { session } from "../session.ts";
-import { Lazy } from "../ui/lazy.tsx";
+import { lazy } from "../ui/lazy.tsx";
 import { PageFrame } from "../ui/page.tsx";
 import { AgentList } from "./agent-list.tsx";
 import { AgentPage } from "./agent-page.tsx";
@@ -10,6 +10,14 @@ import { KeyList } from "./key-list.tsx";
 import { settingsTabs } from "./tabs.ts";
 import { UsagePage } from "./usage.tsx";
 import { VersionsPage } from "./versions.tsx";
+
+const MembersPage = lazy(async () => (await import("./members.tsx")).MembersPage);
+const RoutingPage = lazy(async () => (await import("./routing.tsx")).RoutingPage);
+const BusinessHoursPage = lazy(async () => (await import("./business-hours.tsx")).BusinessHoursPage);
+const SavedReplies = lazy(async () => (await import("./saved-replies.tsx")).SavedReplies);
+const SignInSettings = lazy(async () => (await import("./sign-in-settings.tsx")).SignInSettings);
+const PrivacyPage = lazy(async () => (await import("./privacy.tsx")).PrivacyPage);
+const AuditLog = lazy(async () => (await import("./audit.tsx")).AuditLog);
 
 /** The settings of a workspace: agents, members, teams, business hours, saved replies, keys, privacy, usage and the audit log. */
 export function Settings() {
@@ -28,31 +36,31 @@ export function Settings() {
           <AgentList />
         </Route>
         <Route path="/members">
-          <Lazy load={async () => (await import("./members.tsx")).MembersPage} />
+          <MembersPage />
         </Route>
         <Route path="/routing">
-          <Lazy load={async () => (await import("./routing.tsx")).RoutingPage} />
+          <RoutingPage />
         </Route>
         <Route path="/hours">
-          <Lazy load={async () => (await import("./business-hours.tsx")).BusinessHoursPage} />
+          <BusinessHoursPage />
         </Route>
         <Route path="/saved-replies">
-          <Lazy load={async () => (await import("./saved-replies.tsx")).SavedReplies} />
+          <SavedReplies />
         </Route>
         <Route path="/keys">
           <OwnKeys />
         </Route>
         <Route path="/sign-in">
-          <Lazy load={async () => (await import("./sign-in-settings.tsx")).SignInSettings} />
+          <SignInSettings />
         </Route>
         <Route path="/privacy">
-          <Lazy load={async () => (await import("./privacy.tsx")).PrivacyPage} />
+          <PrivacyPage />
         </Route>
         <Route path="/usage">
           <UsagePage />
         </Route>
         <Route path="/audit">
-          <Lazy load={async () => (await import("./audit.tsx")).AuditLog} />
+          <AuditLog />
         </Route>
         <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
         <Route path="/agents/:id/versions">{({ id }) => <VersionsPage key={id} id={id} />}</Route>

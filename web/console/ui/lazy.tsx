@@ -1,7 +1,18 @@
-import type { ComponentType } from "preact";
+import type { ComponentType, FunctionComponent } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Skeleton } from "./states.tsx";
+import { CodeError } from "../api.ts";
+import { useQuery } from "../query.ts";
+import { Loaded } from "./states.tsx";
 import { showError } from "./toast.tsx";
+
+/** Loads code. @throws CodeError, unless the browser is offline. */
+export async function loadCode<Code>(load: () => Promise<Code>): Promise<Code> {
+  try {
+    return await load();
+  } catch (error) {
+    throw navigator.onLine ? new CodeError("The console was updated, or its code did not arrive. Reload the page.") : error;
+  }
+}
 
 /**
  * Loads a module once it is wanted. Returns undefined until it is loaded.
@@ -11,7 +22,7 @@ export function useModule<Module>(load: () => Promise<Module>, isWanted = true, 
   const [module, setModule] = useState<Module>();
   useEffect(() => {
     if (!isWanted || module) return;
-    load().then(setModule, (error: unknown) => {
+    loadCode(load).then(setModule, (error: unknown) => {
       showError(error);
       onFailure?.();
     });
@@ -19,8 +30,12 @@ export function useModule<Module>(load: () => Promise<Module>, isWanted = true, 
   return module;
 }
 
-/** A part of a page, whose code is loaded when it is first shown. */
-export function Lazy({ load }: { load: () => Promise<ComponentType> }) {
-  const module = useModule(async () => ({ Part: await load() }));
-  return module ? <module.Part /> : <Skeleton />;
+/** Returns a component for a part of a page, whose code is loaded when it is first shown. */
+export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>): FunctionComponent<Props> {
+  let View: ComponentType<Props> | undefined;
+  return (props: Props) => {
+    const query = useQuery("code", async () => (View ??= await loadCode(load)));
+    // Code that was loaded before is shown at once.
+    return <Loaded query={{ ...query, data: View }}>{(Part) => <Part {...props} />}</Loaded>;
+  };
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { errorText } from "../api.ts";
+import { CodeError, errorText } from "../api.ts";
 import type { Query } from "../query.ts";
 import { hasScope, type Scope, session } from "../session.ts";
 import { Button } from "./button.tsx";
@@ -16,11 +16,12 @@ export function Empty({ title, children, action }: { title: string; children?: C
 }
 
 export function ErrorState({ error, retry }: { error: unknown; retry: () => void }) {
+  const mustReload = error instanceof CodeError;
   return (
     <div class="state" role="alert">
       <h2>This could not be loaded</h2>
       <p>{errorText(error)}</p>
-      <Button onClick={retry}>Try again</Button>
+      <Button onClick={mustReload ? () => location.reload() : retry}>{mustReload ? "Reload" : "Try again"}</Button>
     </div>
   );
 }

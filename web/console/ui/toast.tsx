@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { Icon } from "./icon.tsx";
-import { errorText } from "../api.ts";
+import { CodeError, errorText } from "../api.ts";
 import { Button, IconButton } from "./button.tsx";
 
 interface ToastAction {
@@ -35,8 +35,10 @@ export function showMessage(text: string, action?: ToastAction): () => void {
 
 /** Shows an error until the user dismisses it, opens another page or is online again, or an action succeeds. */
 export function showError(error: unknown): void {
-  show({ text: errorText(error), isError: true });
+  show({ text: errorText(error), isError: true, action: error instanceof CodeError ? RELOAD : undefined });
 }
+
+const RELOAD: ToastAction = { label: "Reload", run: () => location.reload() };
 
 /** Runs an action, and shows that it is done or why it failed. @returns whether it succeeded. */
 export async function attempt(action: () => Promise<unknown>, done?: string): Promise<boolean> {
