@@ -6,12 +6,12 @@ const TICK_MS = 30_000;
 const now = signal(Date.now());
 setInterval(() => (now.value = Date.now()), TICK_MS);
 
-/** A time relative to now, with the exact time on hover. */
-export function Time({ at }: { at: string }) {
+/** A time relative to now, with the exact time on hover. @param isPlanned whether it may be in the future. Otherwise such a time is now. */
+export function Time({ at, isPlanned = false }: { at: string; isPlanned?: boolean }) {
   const atMs = Date.parse(at);
   return (
     <time dateTime={at} title={exactTime(atMs, "en")}>
-      {relativeTime(atMs, Math.max(now.value, atMs), "en")}
+      {relativeTime(atMs, isPlanned ? now.value : Math.max(now.value, atMs), "en")}
     </time>
   );
 }

@@ -135,7 +135,7 @@ function DeliveryDialog({ delivery, isEnabled, onClose, onRedelivered }: Deliver
         {delivery.next_attempt_at && (
           <>
             {" · next attempt "}
-            <Time at={delivery.next_attempt_at} />
+            <Time at={delivery.next_attempt_at} isPlanned />
           </>
         )}
       </p>
