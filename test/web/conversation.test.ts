@@ -63,6 +63,24 @@ test("a reply that could not be stored comes back before what has been written s
   await expect.poll(() => page.getByLabel("Note for the team").inputValue()).toBe("From nine on.\n\nNot on holidays?");
 });
 
+test("a reply that is begun before the last one is stored is sent without a question", async () => {
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Are you open on Sunday?");
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  const held = new Promise<Route>((resolve) => void page.route("**/api/v1/conversations/*/messages", resolve, { times: 1 }));
+  const field = page.getByLabel("Reply to the visitor");
+  await field.fill("From nine on.");
+  await page.keyboard.press("Control+Enter");
+  const route = await held;
+  await field.fill("Until noon.");
+  await route.continue();
+  await page.getByRole("log").getByText("Grace Hopper").waitFor();
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("log").getByText("Until noon.").waitFor();
+});
+
 test("what visitors write is text, whatever it looks like", async () => {
   const workspace = await createWorkspace();
   const hostile = "<img src=x onerror=alert(1)><script>alert(2)</script> [click](javascript:alert(3))";

@@ -1,4 +1,3 @@
-import { author } from "../session.ts";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { findGap } from "../../../src/conversations/reply-variables.ts";
 import { signal } from "@preact/signals";
@@ -9,6 +8,7 @@ import type { Uploads } from "../../shared/uploads.ts";
 import { api, CONSOLE_HEADERS, type Schemas, watchStatus } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
 import { showPresence, viewers } from "../live.ts";
+import { author, me } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { useModule } from "../ui/lazy.tsx";
@@ -279,9 +279,10 @@ function isAnyoneReplying(): boolean {
   return viewers.value.all.some((viewer) => viewer.is_replying);
 }
 
-/** Whether the team has replied since the user began to write. */
+/** Whether a colleague has replied since the user began to write. */
 function hasReplySince({ messages }: Props["conversation"], startedAt: string | undefined): boolean {
-  return startedAt !== undefined && messages.some(({ role, created_at: at }) => role === "human" && at > startedAt);
+  if (startedAt === undefined) return false;
+  return messages.some(({ role, author: { id }, created_at: at }) => role === "human" && id !== me().id && at > startedAt);
 }
 
 /** Moves the focus to a part of the text. */
