@@ -47,10 +47,17 @@ export function startLive(): void {
   setInterval(() => socket?.readyState === WebSocket.OPEN && socket.send("ping"), PING_MS);
 }
 
-/** Reports which conversation is open here, and whether a reply is being written. */
-export function showPresence(conversationId: string | null, isReplying: boolean): void {
-  presence = { conversation_id: conversationId, is_replying: isReplying };
+/** Reports which conversation is open here. */
+export function showPresence(conversationId: string | null): void {
+  presence = { conversation_id: conversationId, is_replying: false };
   if (conversationId !== viewers.peek().conversationId) viewers.value = { conversationId: conversationId ?? "", all: [] };
+  sendPresence();
+}
+
+/** Reports whether a reply to a conversation is being written, unless another one is open by now. */
+export function showReplying(conversationId: string, isReplying: boolean): void {
+  if (presence.conversation_id !== conversationId) return;
+  presence = { conversation_id: conversationId, is_replying: isReplying };
   sendPresence();
 }
 

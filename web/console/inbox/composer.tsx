@@ -7,7 +7,7 @@ import type { FileWords } from "../../shared/files.tsx";
 import type { Uploads } from "../../shared/uploads.ts";
 import { api, CONSOLE_HEADERS, type Schemas, watchStatus } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
-import { showPresence, viewers } from "../live.ts";
+import { showReplying, viewers } from "../live.ts";
 import { author, me } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
@@ -113,8 +113,8 @@ export function Composer(props: Props) {
         rows={2}
         maxLength={8000}
         onInput={({ currentTarget }) => write({ ...draft, text: currentTarget.value })}
-        onBlur={() => showPresence(id, false)}
-        onFocus={() => showPresence(id, draft.text !== "" && !draft.isNote)}
+        onBlur={() => showReplying(id, false)}
+        onFocus={() => showReplying(id, draft.text !== "" && !draft.isNote)}
         onKeyDown={(event) => handleKey(event, submitOrConfirm)}
       />
       {saved && <saved.SavedReplies {...{ field, conversation }} text={draft.text} write={(text) => write({ ...draft, text })} />}
@@ -154,7 +154,7 @@ function useDraft(conversationId: string) {
   const show = (next: Draft) => {
     setDraft(next);
     startedAt.current = next.text === "" ? undefined : (startedAt.current ?? new Date().toISOString());
-    showPresence(conversationId, next.text !== "" && !next.isNote);
+    showReplying(conversationId, next.text !== "" && !next.isNote);
   };
   const write = (next: Draft) => {
     keepDraft(conversationId, next);

@@ -20,8 +20,8 @@ export function Inbox() {
   const [filter, setFilter] = useFilter();
   const list = useConversations(filter);
   useEffect(forgetOldDrafts, []);
-  useEffect(() => showPresence(openId ?? null, false), [openId]);
-  useEffect(() => () => showPresence(null, false), []);
+  useEffect(() => showPresence(openId ?? null), [openId]);
+  useEffect(() => () => showPresence(null), []);
   const open = (id: string | undefined) => navigate(id === undefined ? "/" : `/${id}`);
   const { current, moveBy, cancel } = useSteps(list, openId, open);
   // When the user opens or closes a conversation, a step whose row is still being read is cancelled.
