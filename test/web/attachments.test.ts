@@ -79,6 +79,7 @@ test("a visitor picks, pastes and drops files, sees what is wrong with one, and 
 test.each([375, 1440])("the team sends and sees files in the console, at %i pixels", async (width) => {
   const workspace = await createWorkspace();
   const id = await workspace.ask("Where is my parcel?");
+  const other = await workspace.ask("Where is my refund?", "Alan Turing");
   const { page } = await openPage({ viewport: { width, height: 800 } });
   await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/inbox/${id}`);
@@ -91,6 +92,11 @@ test.each([375, 1440])("the team sends and sees files in the console, at %i pixe
   await transfer(field, "paste", "two.png");
   await expect.poll(() => page.getByRole("list", { name: "Files" }).getByRole("img").count()).toBe(2);
   expect(await findBarriers(page)).toEqual([]);
+  // They wait there while another conversation is open.
+  await page.goto(`${service.url}/console/#/inbox/${other}`);
+  await page.getByRole("heading", { name: "Alan Turing" }).waitFor();
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  await page.getByRole("list", { name: "Files" }).getByText("log.txt").waitFor();
   await page.getByRole("button", { name: "Send", exact: true }).click();
   const log = page.getByRole("log");
   await log.getByRole("link", { name: "log.txt" }).waitFor();

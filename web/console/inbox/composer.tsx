@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { findGap } from "../../../src/conversations/reply-variables.ts";
 import { signal } from "@preact/signals";
 import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
@@ -47,7 +47,7 @@ export function Composer(props: Props) {
   const { draft, write, take, settle, startedAt } = useDraft(id);
   const [isAsking, setAsking] = useState<"reply" | "resolve" | undefined>();
   const tools = fileTools.value;
-  const uploads = useMemo(() => tools && createUploads(tools), [id, tools]);
+  const uploads = tools && uploadsOf(id, tools);
   useEffect(() => fit(field.current), [draft.text]);
   const saved = useModule(() => import("./saved-replies.tsx"));
   const gap = findGap(draft.text);
@@ -269,6 +269,15 @@ const FILE_WORDS: FileWords = {
     failed: (name) => `${name} could not be uploaded. Remove it and try again.`,
   },
 };
+
+/** The files of replies by conversation, which wait there like the text while the user looks at others. */
+const kept = new Map<string, Uploads>();
+
+function uploadsOf(conversationId: string, tools: NonNullable<typeof fileTools.value>): Uploads {
+  const uploads = kept.get(conversationId) ?? createUploads(tools);
+  kept.set(conversationId, uploads);
+  return uploads;
+}
 
 function createUploads({ Uploads, uploadTo }: NonNullable<typeof fileTools.value>): Uploads {
   const target = { url: `${location.origin}/api/v1/attachments`, headers: CONSOLE_HEADERS, watchStatus };
