@@ -62,8 +62,9 @@ function useChange(conversation: Conversation | undefined, set: (data: Conversat
     const routed = { ...(team_id !== undefined && { team_id }), ...(priority && { priority }) };
     set({ ...conversation, ...routed, ...(status && { status }), ...(tags && { tags }), ...(assignee !== undefined && { assignee }) });
     const isDone = await attempt(() => api.updateConversation({ conversation_id: conversation.id, body }), done);
-    if (isDone) reload();
-    else set(conversation);
+    if (!isDone) set(conversation);
+    // Messages may have come in meanwhile.
+    reload();
     return isDone;
   };
 }
