@@ -49,6 +49,18 @@ test("a conversation that comes in appears by itself", async () => {
   await page.getByRole("button", { name: /Alan Turing.*Is anybody there\?/s }).waitFor();
 });
 
+test("a socket that does not answer any more is replaced", async () => {
+  const workspace = await createWorkspace();
+  const { page } = await openPage();
+  let sockets = 0;
+  await page.routeWebSocket("**/console/live", () => void sockets++);
+  await page.clock.install();
+  await signIn(page, workspace.key);
+  await expect.poll(() => sockets).toBe(1);
+  await page.clock.runFor(61_000);
+  await expect.poll(() => sockets).toBe(2);
+});
+
 test("a phone shows the list, then the conversation, and nothing wider than itself", async () => {
   const workspace = await createWorkspace();
   await workspace.ask("Do you deliver to Norway?");

@@ -29,6 +29,8 @@ const SESSION_ENDED = "The session has ended.";
 
 const listeners = new Set<(changes: Change[]) => void>();
 let socket: WebSocket | undefined;
+/** Whether the last ping was answered. */
+let isAnswered = true;
 let pauseMs = FIRST_PAUSE_MS;
 let reconnect: ReturnType<typeof setTimeout> | undefined;
 let presence = { conversation_id: null as string | null, is_replying: false };
@@ -44,7 +46,19 @@ export function startLive(): void {
     pauseMs = FIRST_PAUSE_MS;
     if (!socket && session.peek()?.kind === "workspace") connect();
   });
-  setInterval(() => socket?.readyState === WebSocket.OPEN && socket.send("ping"), PING_MS);
+  setInterval(checkAlive, PING_MS);
+}
+
+/** Replaces a socket that has not answered the last ping, for example after the computer slept or lost its network. */
+function checkAlive(): void {
+  if (socket?.readyState !== WebSocket.OPEN) return;
+  if (isAnswered) {
+    isAnswered = false;
+    socket.send("ping");
+  } else {
+    close();
+    connect();
+  }
 }
 
 /** Reports which conversation is open here. */
@@ -93,6 +107,7 @@ function connect(): void {
   clearTimeout(reconnect);
   const opened = new WebSocket(`${location.origin.replace(/^http/, "ws")}/console/live`);
   socket = opened;
+  isAnswered = true;
   opened.addEventListener("open", () => {
     const isAgain = pauseMs !== FIRST_PAUSE_MS || !isLive.peek();
     isLive.value = true;
@@ -102,6 +117,7 @@ function connect(): void {
     if (isAgain) notify(["conversation", "evaluation", "lead", "source"].map((kind) => ({ kind: kind as Change["kind"], id: "*" })));
   });
   opened.addEventListener("message", ({ data }) => {
+    isAnswered = true;
     if (data !== "pong") receive(JSON.parse(String(data)) as Message);
   });
   opened.addEventListener("close", ({ code, reason }) => {
