@@ -241,6 +241,10 @@ test("the filter is in the address: a reload and a visit of another page keep it
   await page.waitForURL(/\?view=all&q=parcel#/);
   await rows(page).first().click();
   await page.getByLabel("Reply to the visitor").waitFor();
+  await page.getByLabel("Search conversations").fill("");
+  await page.waitForURL(/\?view=all#/);
+  await page.goBack();
+  await expect.poll(() => page.getByLabel("Search conversations").inputValue()).toBe("parcel");
   await page.reload();
   await expect.poll(() => page.getByLabel("Search conversations").inputValue()).toBe("parcel");
   await expect.poll(() => page.getByRole("button", { name: "All", exact: true }).getAttribute("aria-pressed")).toBe("true");

@@ -13,11 +13,9 @@ import { leadSearch } from "./lead-search.ts";
 /** The contact details that visitors left. */
 export function Leads() {
   const [q, setQ] = useState("");
-  const [given, setGiven] = useState("");
   useEffect(() => {
     if (leadSearch.value === "") return;
     setQ(leadSearch.value);
-    setGiven(leadSearch.value);
     leadSearch.value = "";
   }, [leadSearch.value]);
   const [isExporting, setExporting] = useState(false);
@@ -36,7 +34,7 @@ export function Leads() {
       title={leads.total === undefined ? "Leads" : `Leads (${formatNumber(leads.total)})`}
       actions={
         <>
-          <SearchField key={given} label="Search leads" q={given} onSearch={setQ} />
+          <SearchField label="Search leads" q={q} onSearch={setQ} />
           <Button isBusy={isExporting} disabled={leads.items.length === 0} onClick={() => void exportAll()}>
             Export CSV
           </Button>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useShortcuts } from "../keyboard.ts";
 import { Icon } from "./icon.tsx";
 
@@ -20,7 +20,7 @@ const TYPING_PAUSE_MS = 120;
 
 interface SearchProps {
   label: string;
-  /** What is searched for at first. */
+  /** What is searched for. */
   q?: string | undefined;
   onSearch: (q: string) => void;
   /** Moves the focus to the hits: called on Enter and ↓. */
@@ -35,35 +35,40 @@ export function SearchField({ label, q = "", onSearch, toHits }: SearchProps) {
   const latest = useRef(onSearch);
   latest.current = onSearch;
   useShortcuts({ "/": focusSearch });
-  const search = (input: HTMLInputElement) => {
+  const input = useRef<HTMLInputElement>(null);
+  // The way back may search for something else. A text that is being written stays as it is.
+  useLayoutEffect(() => {
+    if (input.current!.value.trim() !== q) input.current!.value = q;
+  }, [q]);
+  const search = () => {
     clearTimeout(timer.current);
-    latest.current(input.value.trim());
+    latest.current(input.current!.value.trim());
   };
   return (
     <div class="search">
       <Icon name="search" size={16} />
       <input
+        ref={input}
         type="search"
         aria-label={label}
         placeholder="Search"
-        defaultValue={q}
         data-search
-        onInput={({ currentTarget: input }) => {
+        onInput={() => {
           clearTimeout(timer.current);
-          timer.current = setTimeout(() => search(input), TYPING_PAUSE_MS);
+          timer.current = setTimeout(search, TYPING_PAUSE_MS);
         }}
         onKeyDown={(event) => {
           const field = event.currentTarget;
           if (event.key === "Enter" || (event.key === "ArrowDown" && toHits)) {
             event.preventDefault();
-            search(field);
+            search();
             toHits?.();
           }
           if (event.key === "Escape") {
             event.preventDefault();
             if (field.value === "") return field.blur();
             field.value = "";
-            search(field);
+            search();
           }
         }}
       />
