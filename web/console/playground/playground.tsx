@@ -61,7 +61,8 @@ export function Playground() {
   const isAsking = own.isAsking || other.isAsking;
   const ask = async (question: string) => {
     await Promise.all([own.ask(question), comparison && other.ask(question)]);
-    field.current?.focus();
+    // The user may be changing the settings to try by now.
+    if (document.activeElement === document.body) field.current?.focus();
   };
   return (
     <PageFrame
