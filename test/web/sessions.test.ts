@@ -72,7 +72,7 @@ test("a sign-in link without a name asks for it, and signs in once", async () =>
   await late.getByLabel("API key or operator token").waitFor();
 });
 
-test("signing out in one window tells the others at once", async () => {
+test("signing out in one window tells the others at once, and they go on after the next sign-in", async () => {
   const workspace = await createWorkspace();
   const { page } = await openPage();
   await signIn(page, workspace.key);
@@ -81,8 +81,14 @@ test("signing out in one window tells the others at once", async () => {
   // Nothing on this page asks by itself.
   await other.goto(`${service.url}/console/#/playground`);
   await isLive;
+  await other.getByLabel("Question").fill("Do you deliver to Norway?");
   await page.getByRole("button", { name: "Sign out" }).click();
-  await other.getByRole("dialog", { name: "Your session has ended" }).waitFor();
+  const dialog = other.getByRole("dialog", { name: "Your session has ended" });
+  await dialog.waitFor();
+  await signIn(page, workspace.key);
+  await dialog.getByRole("button", { name: "I have signed in" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await expect.poll(() => other.getByLabel("Question").inputValue()).toBe("Do you deliver to Norway?");
 });
 
 test("what was written is kept when the session ends, and after a reload", async () => {

@@ -141,10 +141,19 @@ function memberOf(target: Target) {
 /** @throws ApiError if the credential is neither a key nor the operator's token, or if the link has been used. */
 export async function signIn(credential: { secret: string } | { link: string }, name: string): Promise<void> {
   const next = await request<Session>("POST", "/console/session", { ...credential, name });
-  noteSignIn();
   signInLink.value = undefined;
   localStorage.setItem(NAME, next.name);
   if (next.kind === "workspace" && next.member) localStorage.setItem(WORKSPACE, next.workspace.slug);
+  goOnWith(next);
+}
+
+/** Goes on with the session that was begun in another tab. @throws ApiError if there is none. */
+export async function resume(): Promise<void> {
+  goOnWith(await request<Session>("GET", "/console/session"));
+}
+
+function goOnWith(next: Session): void {
+  noteSignIn();
   const isSame = session.value && keyOf(session.value) === keyOf(next);
   session.value = next;
   hasEnded.value = false;

@@ -9,6 +9,7 @@ import {
   methodsOf,
   NAME,
   nameOf,
+  resume,
   session,
   signIn,
   signInLink,
@@ -19,7 +20,7 @@ import { Button } from "./ui/button.tsx";
 import { Dialog } from "./ui/dialog.tsx";
 import { FieldError, TextField } from "./ui/field.tsx";
 import { useForm } from "./ui/form.ts";
-import { showError } from "./ui/toast.tsx";
+import { attempt, showError } from "./ui/toast.tsx";
 
 interface SignInFormProps {
   problem?: string | undefined;
@@ -283,9 +284,9 @@ export function SignInAgain() {
   return (
     <Dialog title="Your session has ended" isRequired onClose={() => undefined}>
       <p>
-        Sign in again to go on where you were. What you wrote is kept. As a member of the team, sign in in another tab, and reload this
-        page.
+        Sign in again to go on where you were. What you wrote is kept. As a member of the team, sign in in another tab, and come back.
       </p>
+      <Button onClick={() => void attempt(resume)}>I have signed in</Button>
       <SignInForm />
     </Dialog>
   );
