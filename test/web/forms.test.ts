@@ -162,6 +162,16 @@ test("a dialog that was filled, or that shows a secret once, asks before it clos
   const question = page.getByRole("dialog", { name: "Close this dialog" });
   await page.getByRole("button", { name: "Create key" }).click();
   await dialog.waitFor();
+  // Who selects text stays, and who clicks beside the dialog leaves it.
+  await dialog.getByLabel("Name").hover();
+  await page.mouse.down();
+  await page.mouse.move(5, 5);
+  await page.mouse.up();
+  expect(await dialog.count()).toBe(1);
+  await page.mouse.click(5, 5);
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Create key" }).click();
+  await dialog.waitFor();
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Create key" }).click();

@@ -26,6 +26,7 @@ export function Dialog({ title, onClose, isRequired = false, isWide = false, clo
   const dialog = useRef<HTMLDialogElement>(null);
   const [isAsking, setAsking] = useState(false);
   const isFilled = useRef(false);
+  const pressed = useRef<EventTarget | null>(null);
   const isTopmost = useOpenDialog(dialog);
   const close = () => {
     if (isRequired) return;
@@ -53,8 +54,10 @@ export function Dialog({ title, onClose, isRequired = false, isWide = false, clo
       onInput={({ target }) => {
         if ((target as HTMLInputElement).form) isFilled.current = true;
       }}
-      onClick={(event) => {
-        if (event.target === dialog.current) close();
+      onPointerDown={({ target }) => (pressed.current = target)}
+      onClick={({ target }) => {
+        // Who selects text may release the pointer beside the dialog.
+        if (target === dialog.current && pressed.current === target) close();
       }}
     >
       <div class="dialog-body">
