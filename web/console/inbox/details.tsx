@@ -293,7 +293,10 @@ function Tags({ tags, change }: { tags: string[]; change: Change }) {
             onInput={({ currentTarget }) => setText(currentTarget.value)}
             onBlur={add}
             onKeyDown={({ key, currentTarget }) => {
-              if (key === "Escape") currentTarget.blur();
+              if (key !== "Escape") return;
+              // A field that is left adds its text.
+              if (text === "") currentTarget.blur();
+              else setText("");
             }}
           />
         </form>
