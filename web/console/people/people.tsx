@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { api, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
@@ -39,11 +39,16 @@ export function People() {
   const [found, setFound] = useState<Found>();
   const [isBusy, setBusy] = useState(false);
   useShortcuts({ "/": focusSearch });
+  const latest = useRef<AbortController>(undefined);
   const find = async ({ type, value }: Identifier) => {
+    latest.current?.abort();
+    const controller = new AbortController();
+    latest.current = controller;
     setBusy(true);
     try {
-      setFound(await api.findPerson({ [type]: value }));
+      setFound(await api.findPerson({ [type]: value }, { signal: controller.signal }));
     } catch (error) {
+      if (controller.signal.aborted) return;
       setFound(undefined);
       showError(error);
     }
