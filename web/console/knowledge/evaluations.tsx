@@ -154,8 +154,11 @@ function NewEvaluation({ agentId, onClose }: { agentId: string; onClose: () => v
               type="file"
               class="sr-only"
               accept=".csv,text/csv"
-              onChange={({ currentTarget: { files } }) => {
-                if (files?.[0]) linesOfCsv(files[0]).then(setText, showError);
+              onChange={({ currentTarget }) => {
+                const file = currentTarget.files?.[0];
+                // A file that was corrected can be chosen again.
+                currentTarget.value = "";
+                if (file) linesOfCsv(file).then(setText, showError);
               }}
             />
           </label>
