@@ -27,6 +27,7 @@ test.each([
   await page.getByLabel("Text to try").fill("KD-17 or 4111111111111111");
   await stored.getByText("[redacted: customer number] or [redacted: card]").waitFor();
   await page.getByRole("button", { name: "Save" }).press("Enter");
+  await page.getByText("Saved", { exact: true }).waitFor();
   await expect
     .poll(() => workspace.call("GET", "/privacy/redaction"))
     .toMatchObject({ card: true, iban: false, patterns: [{ name: "customer number", pattern: "KD-[0-9]+" }] });

@@ -6,6 +6,7 @@ import { Button, IconButton } from "../ui/button.tsx";
 import { Checkbox, FieldError, TextArea, TextField } from "../ui/field.tsx";
 import { Figure, formatNumber } from "../ui/format.tsx";
 import { Loaded } from "../ui/states.tsx";
+import { showMessage } from "../ui/toast.tsx";
 import { SettingsForm } from "./settings-form.tsx";
 
 type Redaction = Schemas["Redaction"];
@@ -66,7 +67,10 @@ interface FormProps {
 
 function RedactionForm({ settings, onChange, onSaved }: FormProps) {
   const { card, iban, patterns } = settings;
-  const save = async () => onSaved(await api.updateRedaction({ body: { card, iban, patterns } }));
+  const save = async () => {
+    onSaved(await api.updateRedaction({ body: { card, iban, patterns } }));
+    showMessage("Saved");
+  };
   const setPattern = (changed: number, part: Partial<Settings["patterns"][number]>) =>
     onChange({ ...settings, patterns: patterns.map((one, at) => (at === changed ? { ...one, ...part } : one)) });
   return (
