@@ -50,15 +50,19 @@ export function keepAlerts(next: Alerts): void {
 
 function alertUser(total: number): void {
   if (alerts.peek().sound) playSound();
-  if (!alerts.peek().notification) return;
-  const notification = new Notification("Somebody is waiting", {
-    body: total === 1 ? "One conversation waits for the team." : `${total} conversations wait for the team.`,
-    tag: "waiting",
-  });
-  notification.addEventListener("click", () => {
-    window.focus();
-    location.hash = "/inbox";
-  });
+  if (alerts.peek().notification) notifyUser(total);
+}
+
+function notifyUser(total: number): void {
+  const body = total === 1 ? "One conversation waits for the team." : `${total} conversations wait for the team.`;
+  try {
+    new Notification("Somebody is waiting", { body, tag: "waiting" }).addEventListener("click", () => {
+      window.focus();
+      location.hash = "/inbox";
+    });
+  } catch {
+    // Chrome on Android refuses notifications of pages.
+  }
 }
 
 /** Plays a short tone. */
