@@ -13,7 +13,6 @@ import { Button } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { useModule } from "../ui/lazy.tsx";
 import { attempt } from "../ui/toast.tsx";
-import type { Change } from "./conversation.tsx";
 import { beginSending, type Draft, endSending, keepDraft, readDraft } from "./drafts.ts";
 import { fileTools, loadFileTools } from "./file-tools.ts";
 
@@ -32,7 +31,6 @@ interface Props {
   begin: (message: Omit<Sending, "key">) => Sending;
   end: (one: Sending) => void;
   reload: () => void;
-  change: Change;
   onResolved: (before: Schemas["Conversation"]["status"]) => void;
 }
 

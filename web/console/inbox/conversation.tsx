@@ -45,7 +45,7 @@ export function ConversationView({ id, onClose, onResolved }: Props) {
         <h1 class="sr-only only-narrow">Conversation</h1>
         <Header {...{ conversation, onClose, onResolved, change, showsDetails }} onDetails={setShowsDetails} />
         <Others />
-        <Body conversation={conversation} reload={reload} change={change} onResolved={onResolved} />
+        <Body {...{ conversation, reload, onResolved }} />
       </section>
       {showsDetails && details && <details.Details conversation={conversation} change={change} onClose={() => setShowsDetails(false)} />}
     </>
@@ -229,12 +229,7 @@ function PendingApprovals({ conversation: { id, handoff } }: { conversation: Con
   return isWaiting && approvals ? <approvals.Approvals conversationId={id} /> : null;
 }
 
-function Body({
-  conversation,
-  reload,
-  change,
-  onResolved,
-}: Pick<Props, "onResolved"> & { conversation: Conversation; reload: () => void; change: Change }) {
+function Body({ conversation, reload, onResolved }: Pick<Props, "onResolved"> & { conversation: Conversation; reload: () => void }) {
   const [sending, setSending] = useState<readonly Sending[]>([]);
   const sent = useRef(0);
   const begin = (message: Omit<Sending, "key">): Sending => {
@@ -248,7 +243,7 @@ function Body({
       <HandoffSummary conversation={conversation} />
       <Transcript conversation={conversation} sending={sending} />
       <PendingApprovals key={conversation.id} conversation={conversation} />
-      {hasScope("conversations:write") && <Composer {...{ conversation, begin, end, reload, change, onResolved }} />}
+      {hasScope("conversations:write") && <Composer {...{ conversation, begin, end, reload, onResolved }} />}
     </>
   );
 }
