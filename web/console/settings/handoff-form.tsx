@@ -2,11 +2,9 @@ import { useState } from "preact/hooks";
 import { IconButton } from "../ui/button.tsx";
 import { Checkbox, Select, TextArea } from "../ui/field.tsx";
 import type { AgentSettings, SaveAgent } from "./agent-page.tsx";
+import { languageName, LANGUAGES } from "./languages.ts";
 import { SettingsForm } from "./settings-form.tsx";
 
-const LANGUAGES = ["en", "de", "fr", "es", "pt", "it", "nl", "no", "sv", "da", "pl", "tr", "ar", "hi", "zh", "ja"] as const;
-const NAMES = new Intl.DisplayNames("en", { type: "language" });
-const nameOf = (language: string) => NAMES.of(language) ?? language;
 const MAX_MESSAGE_LENGTH = 2_000;
 
 /** Whether and when the agent hands conversations to the team, and what it says if it does not. */
@@ -56,7 +54,7 @@ export function HandoffForm({ agent, save }: { agent: AgentSettings; save: SaveA
               {Object.entries(messages).map(([language, text]) => (
                 <div key={language} class="inline-form">
                   <TextArea
-                    label={nameOf(language)}
+                    label={languageName(language)}
                     lang={language}
                     dir="auto"
                     rows={2}
@@ -65,13 +63,13 @@ export function HandoffForm({ agent, save }: { agent: AgentSettings; save: SaveA
                     error={errorAt(`handoff_off_messages.${language}`)}
                     onInput={({ currentTarget }) => setMessage(language, currentTarget.value)}
                   />
-                  <IconButton icon="close" label={`Remove ${nameOf(language)}`} onClick={() => removeMessage(language)} />
+                  <IconButton icon="close" label={`Remove ${languageName(language)}`} onClick={() => removeMessage(language)} />
                 </div>
               ))}
               {missing.length > 0 && (
                 <Select
                   label="Add a language"
-                  options={[["", "Choose…"], ...missing.map((language) => [language, nameOf(language)] as const)]}
+                  options={[["", "Choose…"], ...missing.map((language) => [language, languageName(language)] as const)]}
                   value=""
                   onChoose={(language) => language && setMessage(language, "")}
                 />

@@ -5,14 +5,13 @@ import { Button, IconButton } from "../ui/button.tsx";
 import { Checkbox, Select, TextField } from "../ui/field.tsx";
 import { labelOf } from "../ui/format.tsx";
 import type { AgentSettings, SaveAgent } from "./agent-page.tsx";
+import { languageName } from "./languages.ts";
 import { SettingsForm } from "./settings-form.tsx";
 
 /** The languages that the chat offers, each with the texts that replace the default ones. */
 type Languages = AgentSettings["languages"];
 
 const MAX_TEXT_LENGTH = 300;
-const NAMES = new Intl.DisplayNames("en", { type: "language" });
-const nameOf = (language: string) => NAMES.of(language) ?? language;
 
 /** The languages of the chat, and texts in the team's own words. */
 export function LanguagesForm({ agent, save }: { agent: AgentSettings; save: SaveAgent }) {
@@ -42,7 +41,7 @@ export function LanguagesForm({ agent, save }: { agent: AgentSettings; save: Sav
               {WIDGET_LANGUAGES.map((language) => (
                 <Checkbox
                   key={language}
-                  label={nameOf(language)}
+                  label={languageName(language)}
                   checked={spoken.includes(language)}
                   onChange={({ currentTarget }) => speak(language, currentTarget.checked)}
                 />
@@ -59,7 +58,7 @@ export function LanguagesForm({ agent, save }: { agent: AgentSettings; save: Sav
                 Object.entries(languages[language] ?? {}).map(([name, text]) => (
                   <div key={`${language} ${name}`} class="inline-form">
                     <TextField
-                      label={`${nameOf(language)}: ${labelOf(name)}`}
+                      label={`${languageName(language)}: ${labelOf(name)}`}
                       lang={language}
                       dir={directionOf(language)}
                       maxLength={MAX_TEXT_LENGTH}
@@ -69,7 +68,7 @@ export function LanguagesForm({ agent, save }: { agent: AgentSettings; save: Sav
                     />
                     <IconButton
                       icon="close"
-                      label={`Remove ${nameOf(language)}: ${labelOf(name)}`}
+                      label={`Remove ${languageName(language)}: ${labelOf(name)}`}
                       onClick={() => removeText(language, name)}
                     />
                   </div>
@@ -101,7 +100,7 @@ function AddText({
     <div class="inline-form">
       <Select
         label="Language of the text"
-        options={spoken.map((one) => [one, nameOf(one)] as const)}
+        options={spoken.map((one) => [one, languageName(one)] as const)}
         value={language}
         onChoose={setChosen}
       />

@@ -6,10 +6,10 @@ import { PRIORITIES, type Team } from "../teams.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { FieldError, FormEnd, Select, TextArea, TextField } from "../ui/field.tsx";
 import { type ErrorAt, useForm } from "../ui/form.ts";
-import { languageName, type Rule } from "./rule-words.ts";
+import { languageName, LANGUAGES } from "./languages.ts";
+import type { Rule } from "./rule-words.ts";
 
 const CHANNELS = ["widget", "hosted", "email", "api"] as const;
-const LANGUAGES = ["en", "de", "fr", "es", "pt", "it", "nl", "no", "sv", "da", "pl", "tr", "ar", "hi", "zh", "ja"] as const;
 
 interface Props {
   /** The rule that is changed; undefined for a new one. */

@@ -2,6 +2,7 @@ import type { Schemas } from "../api.ts";
 import { CHANNEL_WORDS } from "../inbox/words.tsx";
 import type { Member } from "../members.ts";
 import { PRIORITIES, type Team } from "../teams.ts";
+import { languageName } from "./languages.ts";
 
 export type Rule = Schemas["RoutingRule"];
 
@@ -35,9 +36,4 @@ export function actionWords(actions: Rule["actions"], teams: readonly Team[], me
     tag && `Tag: ${tag}`,
   ];
   return words.filter(Boolean).join(" · ");
-}
-
-/** Returns the English name of a language. */
-export function languageName(code: string): string {
-  return new Intl.DisplayNames("en", { type: "language" }).of(code) ?? code;
 }
