@@ -3,7 +3,7 @@ import { InputError } from "../api.ts";
 import { HANDOFF_WORDS } from "../inbox/words.tsx";
 import { hasLanguageModel } from "../session.ts";
 import { FieldError, Select, TextArea } from "../ui/field.tsx";
-import { type ErrorAt, type FormValues, parseObject } from "../ui/form.ts";
+import { type ErrorAt, type FormValues, linesOf, parseObject } from "../ui/form.ts";
 import { type CaseChoices, citable } from "./case-target.tsx";
 import type { Expectation } from "./cases.ts";
 
@@ -112,11 +112,7 @@ function callText({ name, arguments: given }: NonNullable<Expectation["tools_cal
 /** Reads the fields of an expectation; undefined if nothing is expected. @throws InputError if a call cannot be read. */
 export function readExpectation({ text }: FormValues, path: string): Expectation | undefined {
   const outcome = text(`${path}.outcome`) as Outcome;
-  const lines = (name: string) =>
-    text(`${path}.${name}`)
-      .split("\n")
-      .map((line) => line.trim())
-      .filter((line) => line !== "");
+  const lines = (name: string) => linesOf(text(`${path}.${name}`));
   const [said, notSaid, calls, criteria] = [lines("said"), lines("not_said"), lines("tools_called"), lines("criteria")];
   const [sourceId, goal] = [text(`${path}.source_id`), text(`${path}.goal_reached`)];
   const expect: Expectation = {

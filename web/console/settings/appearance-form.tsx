@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Checkbox, Select, TextArea, TextField } from "../ui/field.tsx";
+import { linesOf } from "../ui/form.ts";
 import type { AgentSettings, SaveAgent } from "./agent-page.tsx";
 import { ChatPreview } from "./chat-preview.tsx";
 import { SettingsForm } from "./settings-form.tsx";
@@ -28,7 +29,7 @@ export function AppearanceForm({ agent, save }: { agent: AgentSettings; save: Sa
   const [appearance, setAppearance] = useState<Appearance>(agent.appearance);
   const change = (part: Partial<Appearance>) => setAppearance({ ...appearance, ...part });
   const [lines, setLines] = useState(agent.appearance.suggestions.join("\n"));
-  const suggestions = lines.split("\n").flatMap((line) => line.trim() || []);
+  const suggestions = linesOf(lines);
   const problem = problemOf(suggestions);
   const shown = { ...appearance, suggestions: suggestions.slice(0, MAX_SUGGESTIONS) };
   const saveAppearance = () => save({ appearance: shown });

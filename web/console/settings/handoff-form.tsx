@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { IconButton } from "../ui/button.tsx";
 import { Checkbox, Select, TextArea } from "../ui/field.tsx";
+import { linesOf } from "../ui/form.ts";
 import type { AgentSettings, SaveAgent } from "./agent-page.tsx";
 import { languageName, LANGUAGES } from "./languages.ts";
 import { SettingsForm } from "./settings-form.tsx";
@@ -20,11 +21,7 @@ export function HandoffForm({ agent, save }: { agent: AgentSettings; save: SaveA
   const saveHandoff = (text: (name: string) => string) =>
     save({
       handoff: isOn ? "on" : "off",
-      handoff_words: isOn
-        ? text("handoff_words")
-            .split("\n")
-            .flatMap((line) => line.trim() || [])
-        : agent.handoff_words,
+      handoff_words: isOn ? linesOf(text("handoff_words")) : agent.handoff_words,
       handoff_off_messages: Object.fromEntries(Object.entries(messages).filter(([, text]) => text.trim() !== "")),
     });
   return (

@@ -5,7 +5,7 @@ import type { Member } from "../members.ts";
 import { PRIORITIES, type Team } from "../teams.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { FieldError, FormEnd, Select, TextArea, TextField } from "../ui/field.tsx";
-import { type ErrorAt, useForm } from "../ui/form.ts";
+import { type ErrorAt, linesOf, useForm } from "../ui/form.ts";
 import { languageName, LANGUAGES } from "./languages.ts";
 import type { Rule } from "./rule-words.ts";
 
@@ -25,9 +25,7 @@ export function RuleDialog({ rule, teams, members, agents, onClose, onSaved }: P
   const { conditions = {}, actions = {} } = rule ?? {};
   const form = useForm(async ({ text, all }) => {
     const given = (name: string) => text(name) || undefined;
-    const contains = text("contains")
-      .split("\n")
-      .flatMap((line) => line.trim() || []);
+    const contains = linesOf(text("contains"));
     const assignee = given("assignee");
     const body = {
       name: text("name"),

@@ -5,7 +5,7 @@ import { api, InputError, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
 import { Confirm, Dialog } from "../ui/dialog.tsx";
 import { ConfidenceField, FieldError, FormEnd, Select, TextArea, TextField } from "../ui/field.tsx";
-import { type ErrorAt, useForm } from "../ui/form.ts";
+import { type ErrorAt, linesOf, useForm } from "../ui/form.ts";
 import { Time } from "../ui/format.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
 import type { AgentSettings } from "./agent-page.tsx";
@@ -190,10 +190,7 @@ function changesOf(before: DraftVersion["settings"], text: (name: string) => str
   const changed = FIELDS.filter((name) => text(name).replaceAll("\r\n", "\n") !== textOf(before[name]));
   const valueOf = (name: (typeof FIELDS)[number]) => {
     if (name === "confidence_threshold") return Number(text(name));
-    if (name === "handoff_words")
-      return text(name)
-        .split("\n")
-        .flatMap((line) => line.trim() || []);
+    if (name === "handoff_words") return linesOf(text(name));
     return name === "instructions" || name === "model" ? text(name) || null : text(name);
   };
   return Object.fromEntries(changed.map((name) => [name, valueOf(name)]));

@@ -71,6 +71,11 @@ function errorsOf(problems: readonly Problem[], fields: ReadonlySet<string>): Er
   return texts;
 }
 
+/** Returns the lines of a text that are not empty, without white space around them. */
+export function linesOf(text: string): string[] {
+  return text.split("\n").flatMap((line) => line.trim() || []);
+}
+
 /** Parses a JSON object. @throws InputError at a field. */
 export function parseObject(text: string, field: string): Record<string, unknown> {
   let value: unknown;
