@@ -76,7 +76,13 @@ async function signInMember(c: AppContext, link: MemberLink | AddressLink, { nam
   const memberId = isMailed ? (await memberOfAddress(env, meter, { ...link, method: "mail" }))?.id : link.memberId;
   if (memberId === undefined) throw invalidLink();
   const method = isMailed ? ("mail" as const) : ("invitation" as const);
-  const how = { method, client: c.req.header("User-Agent"), expiresAtMs, ...(name !== "" && { name }) };
+  const how = {
+    method,
+    client: c.req.header("User-Agent"),
+    expiresAtMs,
+    ...(name !== "" && { name }),
+    ...(!isMailed && { updatedAt: link.updatedAt }),
+  };
   const started = await startSession(env, meter, { workspaceId, memberId }, how);
   if (!started) throw invalidLink();
   await authenticate(c, started.token);
@@ -172,10 +178,10 @@ async function openLink(c: AppContext, link: string): Promise<LinkTarget> {
 }
 
 /** Where a member's link signs in. */
-async function memberTarget(c: AppContext, { workspaceId, memberId }: MemberLink) {
+async function memberTarget(c: AppContext, { workspaceId, memberId, updatedAt }: MemberLink) {
   const { db } = newOperation(c.env, c.get("meter"), workspaceId);
   const [[workspace], [member]] = await db.batch([findWorkspace(db, workspaceId), findMember(db, workspaceId, memberId)]);
-  if (!workspace || !member || member.status === "removed") throw invalidLink();
+  if (!workspace || member?.updatedAt !== updatedAt || member.status === "removed") throw invalidLink();
   return targetRecord(workspace, member, "invitation");
 }
 

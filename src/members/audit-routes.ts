@@ -42,7 +42,7 @@ const listRoute = createRoute({
   path: "/audit",
   summary: "List what was done in the workspace",
   description:
-    "Changes of agents, keys, members, sign-in and webhooks, sign-ins, and exports and erasures of personal data. Entries are kept for 400 days, at most 20,000 of them; erasures are kept for ever.",
+    "Changes of agents, keys, members, sign-in and webhooks, sign-ins, and exports and erasures of personal data. Entries are kept for 400 days, at most 20,000 of them; erasures that deleted something are kept for ever.",
   ...needsScope("members:write"),
   request: {
     query: cursorQuery.extend({

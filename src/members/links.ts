@@ -5,10 +5,11 @@ import type { SignInMethod } from "../platform/db/columns.ts";
 /** What a sign-in link signs in with: an API key or the operator's token, as a member, or as who has a verified address. */
 export type LinkTarget = { credential: string } | MemberLink | AddressLink;
 
-/** The link of an invitation. */
+/** The link of an invitation, for the member as of a time: a sign-in or another role ends it. */
 export interface MemberLink {
   workspaceId: string;
   memberId: string;
+  updatedAt: number;
 }
 
 /** A link in a mail that somebody asked for. Whom the address signs in is decided when the link is used. */
@@ -21,7 +22,7 @@ export interface AddressLink {
 const TOKEN_BYTES = 32;
 const LINK_CONTEXT = "console/link";
 const PENDING_CONTEXT = "console/oidc";
-/** Separates the parts of a link without a credential: workspace, member or address, method. None of them, and no credential, has spaces. */
+/** Separates the parts of a link without a credential: workspace, member or address, method, time. None of them, and no credential, has spaces. */
 const SEPARATOR = " ";
 
 /** Creates a token that signs in once, until a time in Unix milliseconds. */
@@ -33,7 +34,10 @@ export async function createLink(env: Env, target: LinkTarget, expiresAtMs: numb
 
 function toText(target: LinkTarget): string {
   if ("credential" in target) return target.credential;
-  const parts = "email" in target ? [target.email, "mail" satisfies SignInMethod] : [target.memberId, "invitation" satisfies SignInMethod];
+  const parts =
+    "email" in target
+      ? [target.email, "mail" satisfies SignInMethod]
+      : [target.memberId, "invitation" satisfies SignInMethod, target.updatedAt];
   return [target.workspaceId, ...parts].join(SEPARATOR);
 }
 
@@ -42,9 +46,11 @@ export async function readLink(env: Env, token: string): Promise<LinkTarget | un
   const sealed = await linkOf(env, await sha256Hex(token)).held();
   if (sealed === undefined) return undefined;
   const text = await decryptSecret(env, sealed, LINK_CONTEXT);
-  const [workspaceId = "", who, method] = text.split(SEPARATOR);
+  const [workspaceId = "", who, method, updatedAt] = text.split(SEPARATOR);
   if (!who) return { credential: text };
-  return method === ("mail" satisfies SignInMethod) ? { workspaceId, email: who } : { workspaceId, memberId: who };
+  return method === ("mail" satisfies SignInMethod)
+    ? { workspaceId, email: who }
+    : { workspaceId, memberId: who, updatedAt: Number(updatedAt) };
 }
 
 /** Uses a link up. @returns false if it was used up before. */

@@ -3,12 +3,13 @@ import { closeLive } from "../events/live-channel.ts";
 import { secretValues } from "../platform/config.ts";
 import type { SignInMethod } from "../platform/db/columns.ts";
 import { newOperation, type Operation } from "../platform/db/client.ts";
-import { transact } from "../platform/db/sql.ts";
+import { type Statement, transact } from "../platform/db/sql.ts";
 import { assignWaiting, findQueue } from "../routing/assignment.ts";
 import { mintSessionToken } from "../workspaces/api-key.ts";
 import { type AuditedOperation, recordAudit } from "../workspaces/audit-store.ts";
 import { reloadGate } from "../workspaces/gate.ts";
 import {
+  memberIsRemoved,
   activateMember,
   countMembers,
   countOwners,
@@ -78,15 +79,15 @@ export async function removeMember(op: AuditedOperation, before: MemberRow): Pro
   const { env, db, workspaceId, nowMs } = op;
   const removed = { status: "removed" as const, oidcIssuer: null, oidcSubject: null };
   const record = recordAudit(db, op, "member.removed", { targetId: before.id });
-  const change = await writeChange(op, before, removed, [record]);
+  const isRemoved = memberIsRemoved(workspaceId, before.id);
+  const change = await writeChange(op, before, removed, [
+    record,
+    eraseSessions(db, workspaceId, before.id, isRemoved),
+    eraseApplications(db, workspaceId, before.id, isRemoved),
+    unassignAll(db, workspaceId, before.id, isRemoved, nowMs),
+  ]);
   if (change.outcome !== "done") return change;
   closeLive(env, workspaceId, before.id);
-  // Nobody can sign in as the member any more, so this can be repeated.
-  await db.batch([
-    eraseSessions(db, workspaceId, before.id),
-    eraseApplications(db, workspaceId, before.id),
-    unassignAll(db, workspaceId, before.id, nowMs),
-  ]);
   await assignQueue(op);
   return change;
 }
@@ -100,7 +101,7 @@ async function writeChange(
   op: AuditedOperation,
   before: MemberRow,
   changes: Partial<MemberRow>,
-  records: ReturnType<typeof recordAudit>[],
+  further: readonly Statement[],
 ): Promise<MemberChange> {
   const { db, workspaceId, nowMs } = op;
   // The time identifies the state of the row, so it always increases.
@@ -109,7 +110,7 @@ async function writeChange(
     written: [updated],
     after: [[owners], [present]],
   } = await transact(db, {
-    writes: [updateMember(db, before, { ...changes, updatedAt }), ...records],
+    writes: [updateMember(db, before, { ...changes, updatedAt }), ...further],
     after: [countOwners(db, workspaceId), findMember(db, workspaceId, before.id)],
   });
   const [member] = updated as MemberRow[];
@@ -131,17 +132,19 @@ interface SignedIn {
   account?: { issuer: string; subject: string };
   /** The name, for a member who signs in for the first time. */
   name?: string;
+  /** The time of the member's last change, if a later one refuses the sign-in. */
+  updatedAt?: number;
 }
 
 /**
  * Signs a member in. An invited member becomes active.
- * @returns the member and the token of the session; undefined if there is no such member any more, or the member has another account.
+ * @returns the member and the token of the session; undefined if there is no such member any more, or the member was changed or has another account.
  */
 export async function startSession(
   env: Env,
   meter: Operation["meter"],
   { workspaceId, memberId }: { workspaceId: string; memberId: string },
-  { method, client, expiresAtMs, account, name }: SignedIn,
+  { method, client, expiresAtMs, account, name, updatedAt }: SignedIn,
 ): Promise<{ member: MemberRow; token: string } | undefined> {
   const op = { ...newOperation(env, meter, workspaceId), actor: `member/${memberId}` };
   const { db, nowMs } = op;
@@ -157,9 +160,9 @@ export async function startSession(
     ...times,
   };
   const changes = { updatedAt: nowMs, ...(name && { name }) };
-  const [started, trimmed] = createSession(db, session, account);
+  const [started, trimmed] = createSession(db, session);
   const [[member], [created]] = await db.batch([
-    activateMember(db, { workspaceId, memberId }, changes, account),
+    activateMember(db, { workspaceId, memberId, updatedAt }, changes, account),
     started,
     recordAudit(db, op, "member.signed_in", { targetId: memberId, detail: { method } }),
     trimmed,

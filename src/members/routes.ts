@@ -191,7 +191,7 @@ function requireDone(change: Awaited<ReturnType<typeof changeMember>>): MemberRo
 /** Makes a link for a member. The record has it, unless it was mailed. */
 async function withInvitation(c: AppContext, member: MemberRow, isMailed: boolean) {
   const expiresAtMs = Date.now() + INVITATION_MS;
-  const token = await createLink(c.env, { workspaceId: member.workspaceId, memberId: member.id }, expiresAtMs);
+  const token = await createLink(c.env, { workspaceId: member.workspaceId, memberId: member.id, updatedAt: member.updatedAt }, expiresAtMs);
   const url = linkUrl(c.req.url, token);
   const isSent = isMailed && (await mailInvitation(c.env, member, { workspace: c.get("caller").workspace.name, url }));
   return toInvited(member, isSent ? null : url, expiresAtMs);

@@ -112,21 +112,22 @@ export function countOwners(db: Database, workspaceId: string) {
 }
 
 /**
- * Makes an invited member active, and binds the account of the identity provider, if there is one. Changes nobody who was removed or
- * has another account.
+ * Makes an invited member active, and binds the account of the identity provider, if there is one. Changes nobody who was removed,
+ * has another account, or was changed after a time.
  */
 export function activateMember(
   db: Database,
-  { workspaceId, memberId }: { workspaceId: string; memberId: string },
+  { workspaceId, memberId, updatedAt }: { workspaceId: string; memberId: string; updatedAt: number | undefined },
   changes: Partial<Pick<MemberRow, "name">> & { updatedAt: number },
   account: Account | undefined,
 ) {
   const binding = account && { oidcIssuer: account.issuer, oidcSubject: account.subject };
   const isFree = account && or(isNull(members.oidcSubject), hasAccount(account));
+  const isUnchanged = updatedAt === undefined ? undefined : eq(members.updatedAt, updatedAt);
   return db
     .update(members)
     .set({ ...changes, ...binding, status: "active" })
-    .where(and(isOwn(members, workspaceId, memberId), ne(members.status, "removed"), isFree))
+    .where(and(isOwn(members, workspaceId, memberId), ne(members.status, "removed"), isFree, isUnchanged))
     .returning(memberWithTeams);
 }
 
@@ -134,8 +135,13 @@ function hasAccount({ issuer, subject }: Account) {
   return and(eq(members.oidcIssuer, issuer), eq(members.oidcSubject, subject));
 }
 
-/** Takes the unresolved conversations from a member who was removed. */
-export function unassignAll(db: Database, workspaceId: string, memberId: string, nowMs: number) {
+/** Whether a member was removed. */
+export function memberIsRemoved(workspaceId: string, memberId: string) {
+  return exists(members, isOwn(members, workspaceId, memberId), eq(members.status, "removed"));
+}
+
+/** Takes the unresolved conversations from a member, if a condition holds. */
+export function unassignAll(db: Database, workspaceId: string, memberId: string, where: SQL, nowMs: number) {
   return db
     .update(conversations)
     .set({
@@ -145,7 +151,9 @@ export function unassignAll(db: Database, workspaceId: string, memberId: string,
       queuedAt: sql`CASE WHEN ${conversations.teamId} IS NOT NULL AND ${IS_WITH_TEAM} THEN ${nowMs} END`,
       updatedAt: increasedTo(conversations.updatedAt, nowMs),
     })
-    .where(and(eq(conversations.workspaceId, workspaceId), eq(conversations.assigneeId, memberId), ne(conversations.status, "resolved")));
+    .where(
+      and(eq(conversations.workspaceId, workspaceId), eq(conversations.assigneeId, memberId), ne(conversations.status, "resolved"), where),
+    );
 }
 
 // --- Sessions --------------------------------------------------------------------------------------------------------
@@ -154,12 +162,12 @@ export function unassignAll(db: Database, workspaceId: string, memberId: string,
 const MAX_SESSIONS = 10;
 
 /**
- * Starts a session of an active member, who has this account if there is one, and ends the oldest ones if there are too many. The first
+ * Starts a session of a member whom the statement before has made active, and ends the oldest ones if there are too many. The first
  * statement returns the session.
  */
-export function createSession(db: Database, session: SessionRow, account: Account | undefined) {
-  const { workspaceId, memberId } = session;
-  const isActive = exists(members, isOwn(members, workspaceId, memberId), eq(members.status, "active"), account && hasAccount(account));
+export function createSession(db: Database, session: SessionRow) {
+  const { workspaceId, memberId, createdAt } = session;
+  const isActive = exists(members, isOwn(members, workspaceId, memberId), eq(members.status, "active"), eq(members.updatedAt, createdAt));
   const spare = sql`(SELECT id FROM ${memberSessions} WHERE ${isOfMember(workspaceId, memberId)} ORDER BY id DESC LIMIT 100 OFFSET ${MAX_SESSIONS})`;
   return [
     insertWhere(db, memberSessions, session, isActive).returning(),
@@ -189,8 +197,8 @@ export function eraseSession(db: Database, { workspaceId, memberId, id }: Pick<S
 }
 
 /** Ends all sessions of a member, if a condition holds. */
-export function eraseSessions(db: Database, workspaceId: string, memberId: string) {
-  return db.delete(memberSessions).where(isOfMember(workspaceId, memberId));
+export function eraseSessions(db: Database, workspaceId: string, memberId: string, where: SQL) {
+  return db.delete(memberSessions).where(and(isOfMember(workspaceId, memberId), where));
 }
 
 /** Deletes up to `limit` sessions that have expired. */

@@ -86,6 +86,18 @@ test("a link of a member who was removed meanwhile signs nobody in", async () =>
   await expect(accept(body.invitation)).rejects.toThrow("refused");
 });
 
+test("a link signs nobody in who got another role or signed in with another link since", async () => {
+  const workspace = await createWorkspace();
+  const { body } = await invite(workspace, "agent");
+  await workspace.call("PATCH", `/members/${body.id}`, { role: "owner" });
+  await expect(accept(body.invitation)).rejects.toThrow("refused");
+  const links = [];
+  for (let made = 0; made < 2; made++) links.push((await workspace.call("POST", `/members/${body.id}/invitation`)).body.invitation);
+  const owner = await accept(links[0]);
+  await expect(accept(links[1])).rejects.toThrow("refused");
+  expect((await workspace.call("GET", `/members/${owner.id}/sessions`)).body.data).toHaveLength(1);
+});
+
 test("a change of the role is in effect on the next request", async () => {
   const workspace = await createWorkspace();
   const viewer = await join(workspace, "viewer");
