@@ -35,8 +35,8 @@ export async function readConversation(
   ]);
   if (!conversation) return undefined;
   const [[agent]] = await db.batch([findAgent(db, workspaceId, conversation.agentId)]);
-  const spoken = latest.filter(({ role }) => role === "user" || role === "assistant" || role === "human").reverse();
-  const messages = spoken.map((message) => ({ ...message, content: redact(message.content) }));
+  const spoken = latest.filter(({ role }) => role === "user" || role === "assistant" || role === "human");
+  const messages = spoken.map((message) => ({ ...message, content: redact(message.content) })).reverse();
   return agent && { agent, messages, handoff };
 }
 

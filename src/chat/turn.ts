@@ -375,11 +375,11 @@ function toTurn(question: Question, state: TurnState, isHandOff: boolean, redact
   // The agent was deleted after an earlier attempt had stored the question.
   if (!agent) return { outcome: "agent_not_found" };
   // The messages before a resolution are not the context of the new question.
-  const before = conversation.status === "resolved" ? [] : state.history.map(toHistoryMessage).reverse();
+  const before = conversation.status === "resolved" ? [] : state.history.map(toHistoryMessage);
   const plan = isLeftToHumans(conversation, asked) ? "keepForHuman" : isHandOff ? "handOff" : "answer";
   // Earlier messages may have been stored before the workspace had anything masked.
   const stored = redaction ? before.map(({ role, text }) => ({ role, text: redaction.storedText(text) })) : before;
-  const history = [...(question.earlier ?? []), ...stored];
+  const history = [...(question.earlier ?? []), ...stored.reverse()];
   const answering = withVersion(agent, state.stored[0]?.version ?? null);
   const hours = businessHoursOf(state.stored[0]?.businessHours ?? {});
   const team = { hours, hasContact: Boolean(asked?.hasContact), nowMs: Date.now() };

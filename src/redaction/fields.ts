@@ -37,7 +37,8 @@ function visit(schema: z.ZodType, parent: Parent, name: string, redact: (text: s
   let isChanged = false;
   for (const one of same) if (visit(one, parent, name, redact)) isChanged = true;
   if (typeof value !== "object") return isChanged;
-  for (const child of Object.keys(value)) {
+  // The bound of the patterns' steps spares the last ones of a list, such as a question after its history.
+  for (const child of Object.keys(value).toReversed()) {
     const own = shape?.[child] ?? element ?? valueType;
     if (own && visit(own, value as Parent, child, redact)) isChanged = true;
   }

@@ -20,12 +20,16 @@ export async function redactionOf(env: Env, workspaceId: string, stored: Partial
 export class Redaction {
   /** What is not stored yet. */
   private counts: RedactionCounts = new Map();
+  /** A long history leaves the steps for the texts that enter. */
+  private readonly redactorOfStored: Redactor;
 
   constructor(
     private readonly env: Env,
     private readonly workspaceId: string,
     private readonly redactor: Redactor,
-  ) {}
+  ) {
+    this.redactorOfStored = redactor.renewed();
+  }
 
   /** Masks a text that enters the service. */
   text = (text: string): string => {
@@ -35,7 +39,7 @@ export class Redaction {
   };
 
   /** Masks a text that was stored, perhaps before the settings were changed. It is not counted. */
-  storedText = (text: string): string => this.redactor.redact(text).text;
+  storedText = (text: string): string => this.redactorOfStored.redact(text).text;
 
   /** Whether a text has something that is masked. */
   finds(text: string): boolean {
@@ -73,5 +77,8 @@ const MARGIN = 200;
 
 /** Masks the beginning of a text and cuts it only then, so that a number at the end is found. */
 export function redactBeginning(text: string, length: number, redact: ((text: string) => string) | undefined): string {
-  return redact ? truncate(redact(truncate(text, length + MARGIN)), length) : truncate(text, length);
+  if (!redact) return truncate(text, length);
+  const masked = redact(truncate(text, length + MARGIN));
+  // Masks may be shorter than what they replace. The margin, which may have a part of a number, is cut in any case.
+  return truncate(masked, text.length > length + MARGIN ? Math.min(length, Math.max(0, masked.length - MARGIN)) : length);
 }

@@ -80,6 +80,11 @@ export class Redactor {
     private readonly patterns: readonly CompiledPattern[],
   ) {}
 
+  /** Returns a redactor with the same settings and all of its steps. */
+  renewed(): Redactor {
+    return new Redactor(this.settings, this.patterns);
+  }
+
   /** Masks a text. What overlaps is masked together, under the name of the part that begins first. */
   redact(original: string): Redacted {
     const plain = toPlainText(original);
@@ -130,13 +135,25 @@ export class Redactor {
       if (this.stepsLeft < 0) return [...spans, { start: at, end: text.length }].filter(({ start, end }) => end > start);
       if (!matcher.find()) return spans;
       const span = { start: matcher.start(), end: matcher.end() };
-      if (span.end > span.start && !masks.some((mask) => overlaps(span, mask))) spans.push(span);
+      spans.push(...outside(span, masks));
     }
   }
 }
 
 function named(kind: string, spans: readonly Span[]): NamedSpan[] {
   return spans.map((span) => ({ ...span, kind }));
+}
+
+/** The parts of a span that are in no mask, and not empty. */
+function outside(span: Span, masks: readonly Span[]): Span[] {
+  let parts = [span];
+  for (const mask of masks.filter((each) => overlaps(span, each))) {
+    parts = parts.flatMap(({ start, end }) => [
+      { start, end: Math.min(end, mask.start) },
+      { start: Math.max(start, mask.end), end },
+    ]);
+  }
+  return parts.filter(({ start, end }) => end > start);
 }
 
 function overlaps(one: Span, other: Span): boolean {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { redactBeginning } from "../../src/redaction/redaction.ts";
 import { createRedactor } from "../../src/redaction/redactor.ts";
 
 const CARD = "[redacted: card]";
@@ -131,6 +132,20 @@ test("own patterns are masked, in any spelling of digits, and together with what
   expect(masked("[redacted: customer]")).toBe("[redacted: customer]");
   expect(masked("[redacted: else]")).toBe("[[redacted: secret words]: else]");
   expect(redactor.redact("KD-123456, KD-123456").counts).toEqual(new Map([["customer", 2]]));
+});
+
+test("a pattern masks what is around the masks that a stored text has", async () => {
+  const redactor = await createRedactor({ card: true, iban: false, patterns: [{ name: "password", pattern: "(?i)password: .+" }] });
+  const masked = redactor.redact("password: hunter2, card [redacted: card] and more").text;
+  expect(masked).toBe("[redacted: password][redacted: card][redacted: password]");
+  expect(redactor.redact(masked).text).toBe(masked);
+});
+
+test("the beginning of a text has no part of a number that was cut", async () => {
+  const redactor = await createRedactor({ card: false, iban: true, patterns: [] });
+  const iban = "DE89370400440532013000";
+  const beginning = redactBeginning(`${`${iban} `.repeat(400)}`, 8_000, (text) => redactor.redact(text).text);
+  expect(beginning).not.toMatch(/\d/);
 });
 
 test("a pattern that takes too long masks the rest of the text", async () => {
