@@ -35,7 +35,7 @@ export function createProgress(exportId: string): Progress {
 
 /** The version of the file format. */
 export const FORMAT = 1;
-/** A position may hold a question of 2,000 characters. */
+/** A position may hold a question's key of 200 characters, escaped and encoded. */
 const MAX_CURSOR_LENGTH = 16_000;
 /** Pages per request. A page takes up to two queries, and an invocation may make 1,000. */
 export const MAX_PAGES = 200;

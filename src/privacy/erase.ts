@@ -202,11 +202,13 @@ export async function eraseConversations(
   return countRows(["delivery_attempts", ...Object.keys(others)], results);
 }
 
-/** Erases leads with their events and index entries. @returns how many records of each kind were deleted. */
+/** Erases leads with their events and index entries, or some of the events where there are many. @returns how many records of each kind were deleted. */
 export async function eraseLeadRecords(op: Operation, ids: readonly string[], further: FurtherErasures = {}) {
   const { db, workspaceId } = op;
   const kinds = eraseLeadEvents(db, workspaceId, ids, ROWS_PER_STEP);
   const results = await db.batch([kinds.delivery_attempts, kinds.deliveries, kinds.events]);
+  // The leads stay until all of their events are erased, which are found by them.
+  if (results.some((rows) => rows.length === ROWS_PER_STEP)) return countRows(Object.keys(kinds), results);
   const { leads, others } = await eraseLeads(op, ids, Object.values(further));
   const deleted: DeletedCounts = { ...countRows(Object.keys(kinds), results), leads, ...countRows(Object.keys(further), others) };
   return deleted;

@@ -12,6 +12,9 @@ import { normalizeEmail } from "../platform/text.ts";
 
 const TYPES = ["email", "anon_id", "external_id"] as const;
 
+/** The id of a user or an address, with a prefix for the channel. */
+const MAX_ANON_ID = 330;
+
 /** Exactly one of the identifiers. */
 export const personQuery = z
   .object({
@@ -26,7 +29,7 @@ export const personQuery = z
     anon_id: z
       .string()
       .min(1)
-      .max(128)
+      .max(MAX_ANON_ID)
       .optional()
       .meta({ description: "The visitor's id in the widget. For a user of the API, it is `api:` and the user's id." }),
     external_id: z

@@ -238,7 +238,7 @@ export async function cancelMove(env: Env, meter: Meter, targetNumber: number, n
   for (const shard of shards) await changeState(source, shard, ["copying", "held"], { state: "here", held_until: null }).run();
   const states = await rowsOf<MoveRow>(listMoves(source));
   const arrived = await rowsOf<MoveRow>(listMoves(target));
-  const stayed = shards.filter((shard) => stateOf(states, shard) === "here");
+  const stayed = shards.filter((shard) => stateOf(states, shard) !== "left");
   await deleteChangesOf(source, stayed).run();
   for (const shard of stayed.filter((each) => stateOf(arrived, each) === "arriving")) {
     if (!(await eraseCopy(wholeDatabase(env, targetNumber, meter), shardCode(shard), "arriving", ERASED_PER_CANCEL))) return false;

@@ -24,7 +24,7 @@ const moveSchema = z
     }),
     pass: z.int().meta({ description: "The number of the comparison of both copies. The first one copies the rows." }),
     rows_compared: z.int().meta({ description: "The rows that this comparison has read." }),
-    rows_written: z.int().meta({ description: "The rows that were written into the new database." }),
+    rows_written: z.int().meta({ description: "The rows that comparisons wrote into the new database." }),
     changes_waiting: z.int().meta({ description: "The rows that changed meanwhile, and are to be copied again." }),
     shards_moved: z.int().meta({ description: "The shards that the new database serves." }),
     shards_total: z.int().meta({ description: "The shards of the move." }),
