@@ -131,6 +131,19 @@ test("the page's calls are obeyed, from before and after loading", async () => {
   expect(errors).toEqual([]);
 });
 
+test("a listener of the page that fails does not end the chat", async () => {
+  const { page, errors } = await openPage();
+  const failing = `<script>window.SupportAgent = (...call) => (SupportAgent.q ??= []).push(call);
+    for (const event of ["ready", "message_sent", "answered"]) SupportAgent("on", event, () => { throw new Error(event); });</script>`;
+  await page.goto(await serveSite({ "/": embedding({ head: failing }) }));
+  const chat = chatOn(page);
+  await chat.open();
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  await expect.poll(() => errors).toEqual(["ready", "message_sent", "answered"]);
+  expect(await chat.button("Try again").count()).toBe(0);
+});
+
 test("an agent that does not exist, or that the page may not use, shows nothing and says why in the console", async () => {
   const { page, errors } = await openPage();
   await page.goto(await serveSite({ "/": embedding({ agentId: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" }) }));

@@ -104,7 +104,10 @@ function handleCall({ chat, close }: Ui, [command, argument]: Call): void {
 function emit({ element, settings, calls }: Host, event: EventName, detail: Record<string, unknown> = {}): void {
   const full = { agent_id: settings.id, ...detail };
   element.dispatchEvent(new CustomEvent(`support-agent:${event}`, { detail: full, bubbles: true, composed: true }));
-  for (const [command, name, listener] of calls) if (command === "on" && name === event) (listener as (detail: object) => void)(full);
+  for (const [command, name, listener] of calls) {
+    // A listener that fails does not end the chat.
+    if (command === "on" && name === event) queueMicrotask(() => (listener as (detail: object) => void)(full));
+  }
 }
 
 function applyAppearance({ element, settings }: Host): void {
