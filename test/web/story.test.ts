@@ -241,6 +241,25 @@ test("a request that fails before the question is taken is sent again, and the q
   expect((await read(await conversationOn(page))).message_count).toBe(2);
 });
 
+test("a question to an agent that was deleted is not asked without end", async () => {
+  const { page } = await openPage();
+  await page.goto(await serveSite({ "/": embedding() }));
+  const chat = chatOn(page);
+  await chat.open();
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  let asked = 0;
+  await page.route("**/widget/v1/agents/*/messages", (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    asked++;
+    return route.fulfill({ status: 404, json: { error: { code: "not_found", message: "No agent with this id. Check the id." } } });
+  });
+  await chat.ask(question("markdown"));
+  await chat.button("Try again").waitFor();
+  // It was asked in the conversation, and in a new one.
+  expect(asked).toBe(2);
+});
+
 test("on a phone the window covers the page, and the page is as it was afterwards", async () => {
   const { page, errors } = await openPage({ viewport: { width: 375, height: 667 }, hasTouch: true, isMobile: true });
   await page.goto(await serveSite({ "/": embedding() }));

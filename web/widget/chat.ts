@@ -303,7 +303,7 @@ export class Chat {
   private forgetLostConversation(error: unknown): boolean {
     const { token, conversation } = this.memory.value;
     const isGone = error instanceof ApiError && (error.code === "invalid_visitor_token" || error.status === 404);
-    if (!isGone || (!token && !conversation)) return false;
+    if (!isGone || (error.status === 404 ? !conversation : !token)) return false;
     this.memory.set({ token: error.status === 404 ? token : undefined, conversation: undefined, seen: undefined, live: false });
     this.poller.stop();
     this.status.value = undefined;
