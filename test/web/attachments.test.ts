@@ -8,20 +8,21 @@ import { createWorkspace, findBarriers, signIn } from "./workspace.ts";
 const PNG = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR42mP4z8CAFTEMLQkAM4g/wZYxJ8kAAAAASUVORK5CYII=", "base64");
 const image = (name = "photo.png") => ({ name, mimeType: "image/png", buffer: PNG });
 
-/** Drops or pastes a file on an element. */
-async function transfer(on: Locator, type: "drop" | "paste", name: string): Promise<void> {
-  await on.evaluate(
-    (element, [event, fileName, bytes]) => {
+/** Drops or pastes a file on an element, with texts by their types. @returns whether the element leaves the texts to the browser. */
+function transfer(on: Locator, type: "drop" | "paste", name: string, texts: Record<string, string> = {}): Promise<boolean> {
+  return on.evaluate(
+    (element, [event, fileName, bytes, texts]) => {
       const data = new DataTransfer();
+      for (const [format, text] of Object.entries(texts)) data.setData(format, text);
       data.items.add(new File([Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0))], fileName, { type: "image/png" }));
       const init = { bubbles: true, cancelable: true, composed: true };
       const made =
         event === "drop"
           ? new DragEvent("drop", { ...init, dataTransfer: data })
           : new ClipboardEvent("paste", { ...init, clipboardData: data });
-      element.dispatchEvent(made);
+      return element.dispatchEvent(made);
     },
-    [type, name, PNG.toString("base64")] as const,
+    [type, name, PNG.toString("base64"), texts] as const,
   );
 }
 
@@ -43,7 +44,9 @@ test("a visitor picks, pastes and drops files, sees what is wrong with one, and 
   await chat.button("Add files").waitFor();
   await input.setInputFiles([image(), { name: "page.html", mimeType: "text/html", buffer: Buffer.from("<html>") }]);
   await pending.getByText("page.html is not an image, a PDF or a plain text.").waitFor();
-  await transfer(chat.field, "paste", "pasted.png");
+  // The Finder copies the name of a file with it, and Excel a picture of the cells.
+  expect(await transfer(chat.field, "paste", "pasted.png", { "text/plain": "pasted.png" })).toBe(false);
+  expect(await transfer(chat.field, "paste", "cells.png", { "text/plain": "10 €", "text/html": "<b>10 €</b>" })).toBe(true);
   await transfer(chat.field, "drop", "dropped.png");
   await expect.poll(() => pending.getByRole("img").count()).toBe(3);
   await chat.button("Remove page.html").click();

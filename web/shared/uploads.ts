@@ -41,7 +41,7 @@ export class Uploads {
   readonly handlers = {
     onDragOver: (event: DragEvent) => event.dataTransfer?.types.includes("Files") && event.preventDefault(),
     onDrop: (event: DragEvent) => this.addFrom(event, event.dataTransfer),
-    onPaste: (event: ClipboardEvent) => this.addFrom(event, event.clipboardData),
+    onPaste: (event: ClipboardEvent) => hasText(event.clipboardData) || this.addFrom(event, event.clipboardData),
   };
 
   /** Whether a file is being uploaded, so that the message cannot be sent yet. */
@@ -105,6 +105,11 @@ export class Uploads {
   private change(key: number, changes: Partial<PendingFile>): void {
     this.files.value = this.files.value.map((file) => (file.key === key ? { ...file, ...changes } : file));
   }
+}
+
+/** Whether a text was copied, to which Word and Excel add a picture of it. The name that the Finder adds to a copied file has no HTML. */
+function hasText(data: DataTransfer | null): boolean {
+  return ["text/plain", "text/html"].every((type) => data?.types.includes(type));
 }
 
 /** Where files are uploaded to. */
