@@ -15,7 +15,7 @@ declare const OPEN_CHAT: Record<WidgetLanguage, string>;
 const TAG = "support-agent";
 const script = document.currentScript as HTMLScriptElement | null;
 const service = new URL((script ?? document.querySelector<HTMLScriptElement>("script[src*='/widget.js']")!).src).origin;
-const scope = window as unknown as { SupportAgent?: ((...call: Call) => void) & { q?: ArrayLike<unknown>[] } };
+const scope = window as unknown as { SupportAgent?: ((...call: Call) => void) & { q?: Call[] } };
 
 /** All calls of `SupportAgent(…)`, which also apply to chats that are added later. */
 const calls: Call[] = [];
@@ -115,11 +115,20 @@ class SupportAgentElement extends HTMLElement {
 }
 
 /** Whether a human may reply to this visitor, by what the panel has stored (memory.ts). */
-function isLive(agentId: string): boolean {
+function isLive(agentId: string): boolean | undefined {
   try {
-    return localStorage.getItem(`${TAG}:${agentId}`)!.includes('"live":true');
+    return localStorage.getItem(`${TAG}:${agentId}`)?.includes('"live":true');
   } catch {
-    return false;
+    // The page may not use the storage.
+  }
+}
+
+/** Forgets the visitor of an agent, whose panel may not be loaded. */
+function forget(agentId: string): void {
+  try {
+    localStorage.removeItem(`${TAG}:${agentId}`);
+  } catch {
+    // The page may not use the storage.
   }
 }
 
@@ -139,11 +148,12 @@ if (isFirst) {
   const early = scope.SupportAgent?.q ?? [];
   scope.SupportAgent = (...call) => {
     calls.push(call);
-    if (call[0] === "open") return elements.values().next().value?.open();
+    if (call[0] === "open") return [...elements][0]?.open();
     for (const element of elements) {
       if (call[0] === "destroy") element.remove();
+      if (call[0] === "reset") forget(element.getAttribute("agent")!);
       void element.panel?.then((panel) => panel.handleCall(call));
     }
   };
-  for (const call of early) scope.SupportAgent(...(Array.from(call) as Call));
+  for (const call of early) scope.SupportAgent(...call);
 }
