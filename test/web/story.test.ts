@@ -219,6 +219,39 @@ test("a conversation is there again after a reload, and earlier ones are in the 
   expect(errors).toEqual([]);
 });
 
+test("each tab keeps its conversation, and a visitor who is forgotten in one tab is forgotten in all", async () => {
+  const { page: first } = await openPage();
+  const second = await first.context().newPage();
+  const site = await serveSite({ "/": embedding() });
+  const [one, other] = [chatOn(first), chatOn(second)];
+  await first.goto(site);
+  await one.open();
+  await one.ask(question("markdown"));
+  await one.answered();
+  const id = await conversationOn(first);
+  await second.goto(site);
+  await other.open();
+  await other.answered();
+  await other.button("New conversation").click();
+  await other.ask(`And ${question("markdown")}`);
+  await other.answered();
+  expect(await conversationOn(second)).not.toBe(id);
+  await one.button("Helpful").click();
+  await one.window.getByText("Thank you for your feedback.").waitFor();
+  await one.ask(question("markdown"));
+  await one.answered(2);
+  expect((await read(id)).message_count).toBe(4);
+  // The visitor signs out on a page that has not loaded the chat.
+  const third = await first.context().newPage();
+  await third.goto(site);
+  await chatOn(third).button("Open chat").waitFor();
+  await third.evaluate('SupportAgent("reset")');
+  await one.ask(question("markdown"));
+  await one.answered(3);
+  expect(await conversationOn(first)).not.toBe(id);
+  expect((await read(id)).message_count).toBe(4);
+});
+
 test("a request that fails before the question is taken is sent again, and the question is stored once", async () => {
   const { page } = await openPage();
   await page.goto(await serveSite({ "/": embedding() }));

@@ -384,8 +384,9 @@ export class Chat {
   /** Polls for messages, more often while a human may reply. */
   private watch(): void {
     const isLive = this.isWithHuman.value;
-    if (this.memory.value.live !== isLive) this.memory.set({ live: isLive });
-    if (!this.memory.value.conversation) return this.poller.stop();
+    const { conversation, live } = this.memory.value;
+    if (!conversation) return this.poller.stop();
+    if (live !== isLive) this.memory.set({ live: isLive });
     this.poller.start(isLive ? "human" : this.isShown.value ? "agent" : "none");
   }
 
@@ -408,8 +409,9 @@ export class Chat {
 
   private countUnread(): void {
     if (this.isShown.value && document.visibilityState === "visible") return this.markSeen();
-    const seen = this.messages.value.findIndex(({ id }) => id !== null && id === this.memory.value.seen);
-    this.unread.value = this.messages.value.slice(seen + 1).filter(({ role }) => role === "human").length;
+    const { seen } = this.memory.value;
+    const lastSeen = this.messages.value.findIndex(({ id }) => id === seen);
+    this.unread.value = this.messages.value.slice(lastSeen + 1).filter(({ role }) => role === "human").length;
   }
 
   // --- Other actions of the visitor --------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ interface VisitorState {
   /** The id of the conversation that is shown. */
   conversation?: string | undefined;
   /** Whether a human may reply in it. The loader reads this. */
-  live?: boolean;
+  live?: boolean | undefined;
   /** The id of the last message that the visitor has seen. */
   seen?: string | undefined;
   /** The ids of the conversations that were rated. */
@@ -23,19 +23,25 @@ const MAX_REMEMBERED = 50;
 export class Memory {
   private readonly key: string;
   private state: VisitorState;
+  /** Whether the state could be stored. If not, the storage may have an earlier one. */
+  private isStored = true;
 
   constructor(agentId: string) {
     this.key = `support-agent:${agentId}`;
     this.state = this.read();
   }
 
+  /** The state. All tabs of a browser have the same visitor and ratings, but each may show another conversation of that visitor. */
   get value(): Readonly<VisitorState> {
-    return this.state;
+    if (!this.isStored) return this.state;
+    const stored = this.read();
+    const { conversation, live, seen } = this.state;
+    // Without a token, another tab has forgotten the visitor.
+    return !stored.token || stored.conversation === conversation ? stored : { ...stored, conversation, live, seen };
   }
 
   set(changes: VisitorState): void {
-    // Another tab may have changed the state.
-    this.state = { ...this.state, ...this.read(), ...changes };
+    this.state = { ...this.value, ...changes };
     this.write();
   }
 
@@ -45,11 +51,11 @@ export class Memory {
   }
 
   conclude(conversationId: string): void {
-    this.set({ concluded: [...(this.state.concluded ?? []), conversationId].slice(-MAX_REMEMBERED) });
+    this.set({ concluded: [...(this.value.concluded ?? []), conversationId].slice(-MAX_REMEMBERED) });
   }
 
   rate(messageId: string, rating: "up" | "down" | undefined): void {
-    const others = Object.entries(this.state.ratings ?? {}).filter(([id]) => id !== messageId);
+    const others = Object.entries(this.value.ratings ?? {}).filter(([id]) => id !== messageId);
     this.set({ ratings: Object.fromEntries([...others, ...(rating ? [[messageId, rating] as const] : [])].slice(-MAX_REMEMBERED)) });
   }
 
@@ -65,7 +71,8 @@ export class Memory {
     try {
       localStorage.setItem(this.key, JSON.stringify(this.state));
     } catch {
-      // The page may not use the storage.
+      // The page may not use the storage, or it is full.
+      this.isStored = false;
     }
   }
 }
