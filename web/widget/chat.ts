@@ -6,10 +6,11 @@ import { Api, type ApiAnswer, type ApiMessage, type Contact, type ConversationSt
 import type { EventName, Settings } from "./host.ts";
 import { type Attachment, textOfFiles } from "../shared/attachments.ts";
 import type { Uploads } from "../shared/uploads.ts";
-import { claimsOf, IdentityError, type IdentitySource, readIdentity } from "./identity.ts";
+import { claimsOf, type IdentitySource, readIdentity } from "./identity.ts";
 import { Memory } from "./memory.ts";
 import { localMessage, type Message, toMessage } from "./message.ts";
 import { Poller } from "./poller.ts";
+import { isIdentityRefused, type Problem, problemOf } from "./problem.ts";
 
 /** An answer that is being written. Its text is empty before the first word. */
 export interface Draft {
@@ -17,20 +18,6 @@ export interface Draft {
   text: string;
 }
 
-/** A problem that the visitor is told about. */
-export type Problem = { kind: "rate_limited"; untilMs: number } | { kind: ProblemKind };
-
-type ProblemKind =
-  | "conversation_full"
-  | "quota_exceeded"
-  | "paused"
-  | "unavailable"
-  | "session_ended"
-  | "challenge_failed"
-  | "identity_rejected";
-
-/** From this length on, a refusal for too many messages means that the conversation is full; before, it is a limit of an hour or a day. */
-const FULL_CONVERSATION = 400;
 /** The most messages that one request returns. */
 const POLL_LIMIT = 200;
 
@@ -42,9 +29,6 @@ interface ChatOptions {
   /** Asks the visitor to confirm that they are human, and returns the token that proves it. @throws ChallengeError */
   solveChallenge: () => Promise<string>;
 }
-
-/** The visitor has not confirmed that they are human. */
-export class ChallengeError extends Error {}
 
 /** The state of a visitor's conversation with an agent, and the actions of the visitor. */
 export class Chat {
@@ -247,7 +231,7 @@ export class Chat {
         return await this.ask(message, epoch, false);
       }
       this.change(message.key, { state: "failed" });
-      this.problem.value = this.problemOf(error);
+      this.problem.value = problemOf(error, this.messages.value.length);
       if (isIdentityRefused(error)) {
         this.options.emit("identity_rejected", { conversation_id: this.memory.value.conversation ?? null, reason: error.message });
       }
@@ -308,24 +292,6 @@ export class Chat {
     this.poller.stop();
     this.status.value = undefined;
     return true;
-  }
-
-  private problemOf(error: unknown): Problem {
-    if (isIdentityRefused(error)) return { kind: "identity_rejected" };
-    if (!(error instanceof ApiError)) return { kind: error instanceof ChallengeError ? "challenge_failed" : "unavailable" };
-    switch (error.code) {
-      case "rate_limited":
-        if (this.messages.value.length >= FULL_CONVERSATION) return { kind: "conversation_full" };
-        return { kind: "rate_limited", untilMs: Date.now() + (error.retryAfter ?? 0) * 1000 };
-      case "quota_exceeded":
-        return { kind: "quota_exceeded" };
-      case "conflict":
-        return { kind: "paused" };
-      case "challenge_required":
-        return { kind: "challenge_failed" };
-      default:
-        return { kind: "unavailable" };
-    }
   }
 
   // --- Messages from others --------------------------------------------------------------------------------------------
@@ -425,7 +391,7 @@ export class Chat {
       if (this.isWithHuman.value) this.options.emit("handed_off", { conversation_id: conversation, reason: "customer_request" });
       await this.catchUp();
     } catch (error) {
-      this.problem.value = this.problemOf(error);
+      this.problem.value = problemOf(error, this.messages.value.length);
     }
     this.watch();
   }
@@ -441,7 +407,7 @@ export class Chat {
       this.options.emit("rated", { conversation_id: conversation, message_id: message.id, rating });
     } catch (error) {
       this.setRating(message.id, before);
-      this.problem.value = this.problemOf(error);
+      this.problem.value = problemOf(error, this.messages.value.length);
     }
   }
 
@@ -457,7 +423,7 @@ export class Chat {
     try {
       await this.api.rateConversation(conversation, score, comment);
     } catch (error) {
-      this.problem.value = this.problemOf(error);
+      this.problem.value = problemOf(error, this.messages.value.length);
       return false;
     }
     this.options.emit("rated", { conversation_id: conversation, score });
@@ -490,8 +456,4 @@ export class Chat {
   private change(key: string, changes: { [Name in keyof Message]?: Message[Name] | undefined }): void {
     this.messages.value = this.messages.value.map((message) => (message.key === key ? ({ ...message, ...changes } as Message) : message));
   }
-}
-
-function isIdentityRefused(error: unknown): error is Error {
-  return error instanceof IdentityError || (error instanceof ApiError && error.code === "invalid_identity");
 }

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { Icon, type IconName } from "../shared/icons.tsx";
 import { useOnline } from "../shared/online.ts";
 import { relativeTime } from "../shared/time.ts";
-import type { Problem } from "./chat.ts";
+import type { Problem } from "./problem.ts";
 import { type Ui, useUi } from "./ui.ts";
 
 /** Shows the most important thing that the visitor has to know before they write, and what they can do about it. */

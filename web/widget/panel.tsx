@@ -6,7 +6,7 @@ import { directionOf } from "../../src/agents/widget-texts.ts";
 import { readableOn, textOn } from "../shared/colour.ts";
 import { Icon, type IconName } from "../shared/icons.tsx";
 import { plainText } from "../shared/plain-text.ts";
-import { ChallengeError, Chat } from "./chat.ts";
+import { Chat } from "./chat.ts";
 import { Composer } from "./composer.tsx";
 import { ContactForm } from "./contact-form.tsx";
 import { History } from "./history.tsx";
@@ -15,6 +15,7 @@ import type { IdentitySource } from "./identity.ts";
 import { loadLexer, MessageList } from "./messages.tsx";
 import { Notices } from "./notices.tsx";
 import css from "./panel.css";
+import { ChallengeError } from "./problem.ts";
 import { fill, loadTexts } from "./texts.ts";
 import { type Ui, UiContext, useUi } from "./ui.ts";
 
