@@ -87,8 +87,9 @@ export class Chat {
 
   /** Shows the conversation of an earlier visit, if there is one. */
   async restore(): Promise<void> {
-    if (!this.memory.value.token || !this.memory.value.conversation) return;
     const { epoch } = this;
+    const { conversation, token } = this.memory.value;
+    if (!conversation || !token) return;
     this.isLoading.value = true;
     // It may be the conversation of a different person than the one that the page is about to name.
     await this.identity.catch(() => undefined);
@@ -260,9 +261,6 @@ export class Chat {
         break;
       case "complete":
         void this.catchUp();
-        break;
-      case "tool_call":
-      case "reconnecting":
         break;
     }
   }

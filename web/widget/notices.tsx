@@ -73,7 +73,7 @@ function Waiting(): VNode {
   const title = t(isClosed ? "closed_title" : "waiting_title");
   const text = isClosed ? t("closed_text", { time: openingTime(opensAt, language) }) : t("waiting_text");
   return (
-    <section class="notice waiting" aria-label={title}>
+    <section class="notice" aria-label={title}>
       <p>
         <b>{title}</b>
       </p>

@@ -215,9 +215,7 @@ function Window({ isChallenged }: { isChallenged: { value: boolean } }): VNode {
         <div class="foot">
           <Notices />
           {isChallenged.value && <p class="notice">{t("challenge")}</p>}
-          <div class="challenge">
-            <slot name="challenge" />
-          </div>
+          <slot name="challenge" />
           <Composer />
           <p class="small">
             <span>{t("answers_by_ai")}</span>

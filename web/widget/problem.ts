@@ -13,6 +13,13 @@ type ProblemKind =
   | "challenge_failed"
   | "identity_rejected";
 
+/** The problems that errors of the service mean. */
+const KINDS: Partial<Record<ApiError["code"], ProblemKind>> = {
+  quota_exceeded: "quota_exceeded",
+  conflict: "paused",
+  challenge_required: "challenge_failed",
+};
+
 /** From this length on, a refusal for too many messages means that the conversation is full; before, it is a limit of an hour or a day. */
 const FULL_CONVERSATION = 400;
 
@@ -23,19 +30,9 @@ export class ChallengeError extends Error {}
 export function problemOf(error: unknown, messageCount: number): Problem {
   if (isIdentityRefused(error)) return { kind: "identity_rejected" };
   if (!(error instanceof ApiError)) return { kind: error instanceof ChallengeError ? "challenge_failed" : "unavailable" };
-  switch (error.code) {
-    case "rate_limited":
-      if (messageCount >= FULL_CONVERSATION) return { kind: "conversation_full" };
-      return { kind: "rate_limited", untilMs: Date.now() + (error.retryAfter ?? 0) * 1000 };
-    case "quota_exceeded":
-      return { kind: "quota_exceeded" };
-    case "conflict":
-      return { kind: "paused" };
-    case "challenge_required":
-      return { kind: "challenge_failed" };
-    default:
-      return { kind: "unavailable" };
-  }
+  if (error.code !== "rate_limited") return { kind: KINDS[error.code] ?? "unavailable" };
+  if (messageCount >= FULL_CONVERSATION) return { kind: "conversation_full" };
+  return { kind: "rate_limited", untilMs: Date.now() + (error.retryAfter ?? 0) * 1000 };
 }
 
 /** Whether the service refused the visitor's identity, or the page failed to prove it. */
