@@ -219,6 +219,20 @@ test("a conversation is there again after a reload, and earlier ones are in the 
   expect(errors).toEqual([]);
 });
 
+test("a message that waits for an answer before it is back in the field when a new conversation begins", async () => {
+  const { page } = await openPage();
+  await page.goto(await serveSite({ "/": embedding() }));
+  const chat = chatOn(page);
+  await chat.open();
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  await page.route("**/widget/v1/agents/*/messages", () => undefined, { times: 1 });
+  await chat.ask("Is somebody there?");
+  await chat.ask("And tomorrow?");
+  await chat.button("New conversation").click();
+  await expect.poll(() => chat.field.inputValue()).toBe("And tomorrow?");
+});
+
 test("each tab keeps its conversation, and a visitor who is forgotten in one tab is forgotten in all", async () => {
   const { page: first } = await openPage();
   const second = await first.context().newPage();

@@ -14,6 +14,7 @@ import { isIdentityRefused, type Problem, problemOf } from "./problem.ts";
 
 /** An answer that is being written. Its text is empty before the first word. */
 export interface Draft {
+  /** The key of the question. */
   key: string;
   text: string;
 }
@@ -39,6 +40,8 @@ export class Chat {
   readonly isReconnecting = signal(false);
   /** Whether the conversation of an earlier visit is being loaded. */
   readonly isLoading = signal(false);
+  /** The text that the visitor is writing. */
+  readonly text = signal("");
   readonly unread = signal(0);
   /** Whether the visitor can see the messages. */
   readonly isShown = signal(false);
@@ -150,8 +153,12 @@ export class Chat {
 
   /** Shows an earlier conversation, or starts a new one. */
   async openConversation(id: string | undefined): Promise<void> {
+    const unsent = this.messages.value.filter(({ key, state }) => state && key !== this.draft.value?.key);
     this.memory.set({ conversation: id, seen: undefined, live: false });
     this.clear();
+    // What waited for an answer before it, or failed, is not lost.
+    this.text.value = [...unsent.map(({ content }) => content), this.text.value].join("\n").trim();
+    this.uploads.value?.restore(unsent.flatMap(({ attachments }) => attachments));
     await this.restore();
   }
 
@@ -210,10 +217,9 @@ export class Chat {
       turnstile: undefined,
       tools: this.tools,
     };
-    const draft = { key: `answer-${message.key}`, text: "" };
     this.poller.pause();
     this.problem.value = undefined;
-    this.draft.value = draft;
+    this.draft.value = { key: message.key, text: "" };
     try {
       question.identity = await this.identity;
       if (epoch !== this.epoch) return;
@@ -222,7 +228,7 @@ export class Chat {
       }
       for await (const event of followAnswer(this.api, question)) {
         if (epoch !== this.epoch) return;
-        this.apply(event, message, draft.key);
+        this.apply(event, message.key);
       }
     } catch (error) {
       if (epoch !== this.epoch) return;
@@ -245,19 +251,19 @@ export class Chat {
     }
   }
 
-  private apply(event: AnswerEvent, message: Message, draftKey: string): void {
+  private apply(event: AnswerEvent, key: string): void {
     this.isReconnecting.value = event.type === "reconnecting";
     switch (event.type) {
       case "start":
-        this.change(message.key, { state: undefined });
+        this.change(key, { state: undefined });
         this.memory.set({ conversation: event.conversation_id, ...(event.visitor_token && { token: event.visitor_token }) });
-        this.draft.value = event.message_id === null ? undefined : { key: draftKey, text: "" };
+        this.draft.value = event.message_id === null ? undefined : { key, text: "" };
         break;
       case "delta":
-        this.draft.value = { key: draftKey, text: (this.draft.value?.text ?? "") + event.text };
+        this.draft.value = { key, text: (this.draft.value?.text ?? "") + event.text };
         break;
       case "done":
-        this.finish(event.answer, message, draftKey);
+        this.finish(event.answer, key);
         break;
       case "complete":
         void this.catchUp();
@@ -265,16 +271,17 @@ export class Chat {
     }
   }
 
-  private finish(answer: ApiAnswer & { visitor_token?: string }, message: Message, key: string): void {
-    const { conversation_id: conversation, message_id: id, status } = answer;
+  private finish(answer: ApiAnswer & { visitor_token?: string }, key: string): void {
+    const { conversation_id: conversation, message_id: id, status, citations } = answer;
+    const text = answer.answer ?? "";
     if (answer.visitor_token) this.memory.set({ token: answer.visitor_token, conversation });
-    this.change(message.key, { state: undefined });
+    this.change(key, { state: undefined });
     this.status.value = status;
     // The agent says nothing after a human has taken over.
     if (id === null) return;
-    this.add({ ...localMessage(key, "assistant", answer.answer ?? ""), id, citations: answer.citations, canRate: !answer.needs_human });
+    this.add({ ...localMessage(`answer-${key}`, "assistant", text), id, citations, canRate: !answer.needs_human });
     this.draft.value = undefined;
-    this.announcement.value = answer.answer ?? "";
+    this.announcement.value = text;
     this.markSeen();
     const detail = { conversation_id: conversation, message_id: id, confidence: answer.confidence };
     this.options.emit("answered", detail);

@@ -1,4 +1,3 @@
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { AttachButton, type FileWords, PendingFiles } from "../shared/files.tsx";
@@ -13,7 +12,7 @@ const COUNTED_FROM = 200;
 /** The field for messages. It grows with its text; Enter sends, and Shift+Enter starts a new line. */
 export function Composer(): VNode {
   const { settings, chat, t } = useUi();
-  const text = useSignal("");
+  const { text } = chat;
   const field = useGrowing(text.value);
   const left = MAX_LENGTH - Array.from(text.value).length;
   const isClosed = settings.status === "paused" || chat.problem.value?.kind === "paused";
