@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { openPage, service } from "./browser.ts";
+import { openPage, serveSite, service } from "./browser.ts";
+import { chatOn, embedding } from "./chat.ts";
 import { createWorkspace, findBarriers, signIn } from "./workspace.ts";
 
 test.each([
@@ -40,4 +41,22 @@ test.each([
   const folder = process.env["SCREENSHOTS"];
   if (folder) await page.screenshot({ path: `${folder}/redaction-${name.replaceAll(/\W+/g, "-")}.png`, fullPage: true });
   expect(errors.filter((error) => !error.startsWith("Failed to load resource"))).toEqual([]);
+});
+
+test("a message to a person that is masked is shown once, as it is stored", async () => {
+  const workspace = await createWorkspace();
+  await workspace.call("PATCH", `/agents/${workspace.agentId}`, { name: "Demo agent", allowed_origins: ["*"] });
+  await workspace.call("PATCH", "/privacy/redaction", { card: true });
+  const { page } = await openPage();
+  await page.goto(await serveSite({ "/": embedding({ agentId: workspace.agentId }) }));
+  const chat = chatOn(page);
+  await chat.open();
+  await chat.ask("Is somebody there?");
+  await chat.window.getByText("Waiting for a person").waitFor();
+  const { data } = await workspace.call<{ data: { id: string }[] }>("GET", "/conversations");
+  await workspace.reply(data[0]!.id, "How can I help?");
+  await chat.log.getByText("How can I help?").waitFor();
+  await chat.ask("My card is 4111111111111111");
+  await chat.log.getByText("My card is [redacted: card]").waitFor();
+  expect(await chat.log.locator("article.user").count()).toBe(2);
 });

@@ -307,7 +307,8 @@ export class Chat {
     const { conversation, token } = this.memory.value;
     if (!conversation || !token || this.draft.value) return false;
     for (let hasNews = false; ; hasNews = true) {
-      const after = this.messages.value.findLast(({ id }) => id !== null)?.id ?? undefined;
+      const known = this.messages.value.findLastIndex(({ id }) => id !== null) + 1;
+      const after = this.messages.value[known - 1]?.id ?? undefined;
       const {
         data,
         status,
@@ -319,7 +320,7 @@ export class Chat {
       const { value: before } = this.status;
       [this.status.value, this.opensAt.value] = [status, opensAt];
       if (this.isWithHuman.value !== wasWithHuman) this.watch();
-      for (const message of data) this.receive(message, after === undefined);
+      for (const message of data) this.receive(message, known);
       this.countUnread();
       const isResolved = status === "resolved" && before !== undefined && before !== status;
       if (isResolved) this.options.emit("resolved", { conversation_id: conversation });
@@ -336,17 +337,20 @@ export class Chat {
     throw error;
   }
 
-  /** @param isHistory whether the message is from an earlier visit, so that it is not announced. */
-  private receive(message: ApiMessage, isHistory: boolean): void {
+  /** @param known the number of messages before those that are read; without any, these are of an earlier visit and are not announced. */
+  private receive(message: ApiMessage, known: number): void {
     // Two reads at the same time return the same message.
     if (this.messages.value.some(({ id }) => id === message.id)) return;
     if (message.role === "user") {
-      // A message that was written here is returned with its id.
-      const own = this.messages.value.findLast(({ id, role, content }) => id === null && role === "user" && content === message.content);
-      if (own) return this.change(own.key, { id: message.id, state: undefined });
+      // A message that was written here is returned with its id. One that was masked is the first of those that were sent.
+      const isOwn = ({ id, role }: Message) => id === null && role === "user";
+      const own =
+        this.messages.value.findLast((one) => isOwn(one) && one.content === message.content) ??
+        this.messages.value.slice(known).find((one) => isOwn(one) && !one.state);
+      if (own) return this.change(own.key, { id: message.id, content: message.content, state: undefined });
     }
     this.add(toMessage(message));
-    if (isHistory || message.role === "user") return;
+    if (known === 0 || message.role === "user") return;
     this.announcement.value = message.content;
     if (message.role === "system") return;
     this.options.emit("message_received", { conversation_id: message.conversation_id, message_id: message.id, role: message.role });
