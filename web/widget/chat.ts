@@ -313,7 +313,7 @@ export class Chat {
         data,
         status,
         opens_at: opensAt,
-      } = await this.api.poll(conversation, after).catch((error: unknown) => this.forgetIfGone(error));
+      } = await this.api.poll(conversation, after).catch((error: unknown) => this.forgetIfGone(error, epoch));
       if (epoch !== this.epoch || this.draft.value) return hasNews;
       const isNews = data.length > 0 || status !== this.status.value;
       const { value: wasWithHuman } = this.isWithHuman;
@@ -328,8 +328,8 @@ export class Chat {
     }
   }
 
-  private forgetIfGone(error: unknown): never {
-    if (error instanceof ApiError && (error.status === 401 || error.status === 404)) {
+  private forgetIfGone(error: unknown, epoch: number): never {
+    if (epoch === this.epoch && error instanceof ApiError && (error.status === 401 || error.status === 404)) {
       this.memory.set({ token: error.status === 401 ? undefined : this.memory.value.token, conversation: undefined, live: false });
       this.clear();
       this.problem.value = { kind: "session_ended" };
@@ -392,14 +392,17 @@ export class Chat {
   // --- Other actions of the visitor --------------------------------------------------------------------------------------
 
   async requestHuman(): Promise<void> {
+    const { epoch } = this;
     const { conversation } = this.memory.value;
     if (!conversation) return;
     try {
       const { status } = await this.api.requestHuman(conversation);
+      if (epoch !== this.epoch) return;
       this.status.value = status;
       if (this.isWithHuman.value) this.options.emit("handed_off", { conversation_id: conversation, reason: "customer_request" });
       await this.catchUp();
     } catch (error) {
+      if (epoch !== this.epoch) return;
       this.problem.value = problemOf(error, this.messages.value.length);
     }
     this.watch();
