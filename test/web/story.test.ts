@@ -233,6 +233,25 @@ test("a message that waits for an answer before it is back in the field when a n
   await expect.poll(() => chat.field.inputValue()).toBe("And tomorrow?");
 });
 
+test("a comment on an answer stays in its field until it is stored", async () => {
+  const { page } = await openPage();
+  await page.goto(await serveSite({ "/": embedding() }));
+  const chat = chatOn(page);
+  await chat.open();
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  await page.route("**/feedback", (route) => route.abort(), { times: 2 });
+  await chat.button("Not helpful").click();
+  await chat.window.getByText("Something went wrong on our side.").waitFor();
+  const field = page.getByLabel("What was missing or wrong?");
+  await field.fill("An example");
+  const [failed] = await Promise.all([page.waitForEvent("requestfailed"), chat.button("Submit").click()]);
+  expect(failed.postDataJSON()).toEqual({ rating: "down", comment: "An example" });
+  expect(await field.inputValue()).toBe("An example");
+  await chat.button("Submit").click();
+  await chat.window.getByText("Thank you for your feedback.").waitFor();
+});
+
 test("each tab keeps its conversation, and a visitor who is forgotten in one tab is forgotten in all", async () => {
   const { page: first } = await openPage();
   const second = await first.context().newPage();

@@ -408,19 +408,21 @@ export class Chat {
     this.watch();
   }
 
-  /** Rates an answer. The rating is shown at once, and removed if the request fails. */
-  async rate(message: Message, rating: "up" | "down", comment?: string): Promise<void> {
+  /** Rates an answer. The rating is shown at once, and removed if the request fails. @returns whether that worked. */
+  async rate(message: Message, rating: "up" | "down", comment?: string): Promise<boolean> {
     const { conversation } = this.memory.value;
-    if (!conversation || message.id === null) return;
+    if (!conversation || message.id === null) return false;
     const before = this.ratings.value[message.id];
     this.setRating(message.id, rating);
     try {
       await this.api.rateMessage(conversation, message.id, rating, comment);
-      this.options.emit("rated", { conversation_id: conversation, message_id: message.id, rating });
     } catch (error) {
       this.setRating(message.id, before);
       this.problem.value = problemOf(error, this.messages.value.length);
+      return false;
     }
+    this.options.emit("rated", { conversation_id: conversation, message_id: message.id, rating });
+    return true;
   }
 
   private setRating(messageId: string, rating: "up" | "down" | undefined): void {

@@ -9,14 +9,24 @@ export function AnswerRating({ message }: { message: Message }): VNode {
   const { chat, t } = useUi();
   const rating = chat.ratings.value[message.id ?? ""];
   const step = useSignal<"buttons" | "reason" | "thanks">("buttons");
-  const rate = (wanted: "up" | "down") => {
-    step.value = wanted === "down" ? "reason" : "thanks";
-    void chat.rate(message, wanted);
+  const rate = async (wanted: "up" | "down") => {
+    step.value = wanted === "down" ? "reason" : "buttons";
+    if ((await chat.rate(message, wanted)) && step.value === "buttons") step.value = "thanks";
+  };
+  const explain = async (comment: string) => {
+    if (comment === "" || (await chat.rate(message, "down", comment))) step.value = "thanks";
   };
   const button = (wanted: "up" | "down") => {
     const label = t(wanted === "up" ? "rate_up" : "rate_down");
     return (
-      <button type="button" class="tool" aria-label={label} title={label} aria-pressed={rating === wanted} onClick={() => rate(wanted)}>
+      <button
+        type="button"
+        class="tool"
+        aria-label={label}
+        title={label}
+        aria-pressed={rating === wanted}
+        onClick={() => void rate(wanted)}
+      >
         <Icon name={wanted} size={16} />
       </button>
     );
@@ -28,15 +38,7 @@ export function AnswerRating({ message }: { message: Message }): VNode {
         {button("down")}
         {step.value === "thanks" && <span role="status">{t("rate_thanks")}</span>}
       </div>
-      {step.value === "reason" && rating === "down" && (
-        <CommentForm
-          label={t("rate_reason")}
-          onSubmit={(comment) => {
-            step.value = "thanks";
-            if (comment) void chat.rate(message, "down", comment);
-          }}
-        />
-      )}
+      {step.value === "reason" && <CommentForm label={t("rate_reason")} onSubmit={(comment) => void explain(comment)} />}
     </div>
   );
 }
