@@ -29,6 +29,16 @@ test("a visitor reads that the chat is closed, and can leave an address", async 
   await page.getByText("Thank you").waitFor();
 });
 
+test("a visitor of an agent that never hands off can leave an address, and reads that it was received", async () => {
+  const { page, chat } = await openChat(await createAgent({ settings: { handoff: "off" } }));
+  await chat.open();
+  await chat.ask("Are you open on Sunday?");
+  await chat.button("Leave contact details").click();
+  await page.getByLabel("Email").fill("ada@example.com");
+  await chat.button("Submit").click();
+  await page.getByRole("status").filter({ hasText: "We have received your details" }).waitFor();
+});
+
 test("past the month's quota a visitor reads that nobody answers now, and what was written is kept", async () => {
   const { page, chat } = await openChat(await createAgent({ limits: { messages: 0 } }));
   await chat.open();

@@ -44,10 +44,11 @@ function Chip({ icon, label, onClick }: { icon: IconName; label: string; onClick
   );
 }
 
-/** Offers the contact form, if the agent has one and the visitor has not used it. */
+/** Offers the contact form, if the agent has one, until the visitor has used it. */
 function ContactOffer(): VNode | null {
   const { chat, settings, view, t } = useUi();
-  if (settings.contact_form === null || chat.hasContact.value) return null;
+  if (chat.hasContact.value) return <p role="status">{t("contact_sent")}</p>;
+  if (settings.contact_form === null) return null;
   return <Chip icon="mail" label={t("contact_open")} onClick={() => (view.value = "contact")} />;
 }
 
@@ -61,7 +62,6 @@ function ProblemNotice({ problem }: { problem: Problem }): VNode {
         <Chip icon="compose" label={t("new_conversation")} onClick={() => void chat.openConversation(undefined)} />
       )}
       {(problem.kind === "paused" || problem.kind === "quota_exceeded") && <ContactOffer />}
-      {chat.hasContact.value && <p>{t("contact_sent")}</p>}
     </div>
   );
 }
@@ -77,7 +77,7 @@ function Waiting(): VNode {
       <p>
         <b>{title}</b>
       </p>
-      <p>{chat.hasContact.value ? t("contact_sent") : text}</p>
+      {!chat.hasContact.value && <p>{text}</p>}
       <ContactOffer />
     </section>
   );
