@@ -90,6 +90,8 @@ function openingTime(at: string, language: string): string {
 }
 
 function textOf(problem: Problem, { language, t }: Ui): string {
-  if (problem.kind === "rate_limited") return t("rate_limited", { time: relativeTime(problem.untilMs, Date.now(), language) });
-  return t(problem.kind);
+  if (problem.kind !== "rate_limited") return t(problem.kind);
+  // A wait of less than a minute would be "now".
+  const waitMs = Math.max(problem.untilMs - Date.now(), 60_000);
+  return t("rate_limited", { time: relativeTime(waitMs, 0, language) });
 }
