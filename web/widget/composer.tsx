@@ -6,6 +6,8 @@ import { type Ui, useUi } from "./ui.ts";
 
 /** The longest message that the service accepts, in characters. */
 const MAX_LENGTH = 2000;
+/** The code of a key that an input method uses. */
+const COMPOSING_KEY = 229;
 /** The count of characters left is shown from this many on. */
 const COUNTED_FROM = 200;
 
@@ -43,8 +45,10 @@ export function Composer(): VNode {
         disabled={isClosed}
         aria-invalid={left < 0}
         onInput={({ currentTarget }) => (text.value = currentTarget.value)}
-        // While an input method composes a word, Enter chooses that word.
-        onKeyDown={(event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && send(event)}
+        // While an input method composes a word, Enter chooses that word. In Safari only its code says so.
+        onKeyDown={(event) =>
+          event.key === "Enter" && !event.shiftKey && !event.isComposing && event.keyCode !== COMPOSING_KEY && send(event)
+        }
       />
       {left < COUNTED_FROM && (
         <span class={left < 0 ? "left-over over" : "left-over"} role="status">

@@ -265,7 +265,8 @@ function Ask({
         }}
         onKeyDown={(event) => {
           if (event.key === "Escape") event.currentTarget.blur();
-          if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+          // 229 is the code of a key that an input method uses, by which alone Safari tells it.
+          if (event.key === "Enter" && !event.shiftKey && !event.isComposing && event.keyCode !== 229) {
             event.preventDefault();
             submit();
           }
