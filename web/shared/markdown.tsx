@@ -127,7 +127,7 @@ function inlineElement(token: Token): ComponentChildren {
     case "del":
       return <del>{renderInline((token as Tokens.Del).tokens)}</del>;
     case "codespan":
-      return <code dir="ltr">{decode((token as Tokens.Codespan).text)}</code>;
+      return <code dir="ltr">{(token as Tokens.Codespan).text}</code>;
     case "br":
       return <br />;
     case "link":
