@@ -44,6 +44,20 @@ test("the newest message stays in sight while answers and notices come in, until
   await expect.poll(isAtEnd).toBe(true);
 });
 
+test("a new conversation has no new messages below", async () => {
+  const { page } = await openPage({ viewport: { width: 390, height: 600 } });
+  await page.goto(`${service.url}/chat/${service.agentId}`);
+  const chat = chatOn(page);
+  for (const count of [1, 2]) {
+    await chat.ask(question("markdown"));
+    await chat.answered(count);
+  }
+  await chat.log.evaluate((log) => log.scrollTo(0, 0));
+  await chat.button("New messages").waitFor();
+  await chat.button("New conversation").click();
+  await chat.button("New messages").waitFor({ state: "detached" });
+});
+
 test("the hosted page speaks the browser's language, or that of its address", async () => {
   const { page } = await openPage({ locale: "de-CH" });
   await page.goto(`${service.url}/chat/${service.agentId}`);

@@ -41,7 +41,7 @@ function useFollowing(sending: string | undefined) {
   useLayoutEffect(() => {
     const observer = new ResizeObserver(() => {
       lastEnd.current = endOf(scroller.current!);
-      if (isFollowing.current) toEnd();
+      if (isFollowing.current || lastEnd.current <= 0) toEnd();
     });
     observer.observe(content.current!);
     observer.observe(scroller.current!);
