@@ -200,7 +200,8 @@ function Formatted({ text, isOpen = false }: { text: string; isOpen?: boolean })
   return lex ? <Markdown blocks={lex(text)} isOpen={isOpen} codeAction={copyButton} /> : <p class="plain">{text}</p>;
 }
 
-const copyButton = (code: string): ComponentChildren => <CopyButton code={code} />;
+/** Pages without TLS have no clipboard. */
+const copyButton = "clipboard" in navigator ? (code: string): ComponentChildren => <CopyButton code={code} /> : undefined;
 const COPIED_MS = 2_000;
 
 function CopyButton({ code }: { code: string }): VNode {
