@@ -190,6 +190,8 @@ export class Chat {
   /** Sends a message once the earlier ones have been answered. Without a text, it has the names of its files. */
   send(text: string, attachments: readonly Attachment[] = []): Promise<void> {
     const message = this.addLocal(text || textOfFiles(attachments), attachments);
+    // An answer that is the same as the last one is announced too.
+    this.announcement.value = "";
     this.options.emit("message_sent", { conversation_id: this.memory.value.conversation ?? null });
     return this.enqueue(message);
   }
