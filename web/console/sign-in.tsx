@@ -283,9 +283,7 @@ function MailForm({ workspace, variant }: { workspace: string; variant: "primary
 export function SignInAgain() {
   return (
     <Dialog title="Your session has ended" isRequired onClose={() => undefined}>
-      <p>
-        Sign in again to go on where you were. What you wrote is kept. As a member of the team, sign in in another tab, and come back.
-      </p>
+      <p>Sign in again to go on where you were. What you wrote is kept. As a member of the team, sign in in another tab, and come back.</p>
       <Button onClick={() => void attempt(resume)}>I have signed in</Button>
       <SignInForm />
     </Dialog>
