@@ -17,20 +17,22 @@ export function useUnsavedChanges(): void {
     const listen = <Name extends keyof DocumentEventMap>(name: Name, run: (event: DocumentEventMap[Name]) => void) =>
       document.addEventListener(name, run, { capture: true, signal: listeners.signal });
     const formOf = ({ target }: Event) => (target as Element).closest<HTMLFormElement>(".page-body form:not(dialog form)");
-    listen("input", (event) => formOf(event)?.setAttribute("data-changed", `${event.timeStamp}`));
+    let changedAt = "";
+    listen("input", (event) => {
+      formOf(event)?.setAttribute("data-changed", `${event.timeStamp}`);
+      changedAt = location.href;
+    });
     listen("reset", (event) => formOf(event)?.removeAttribute("data-changed"));
     listen("click", (event) => {
       if (!(event.target as Element).closest("a[href]:not([target])") || mayLeave()) return;
       event.preventDefault();
       event.stopPropagation();
     });
-    const onBack = (event: HashChangeEvent) => {
-      // Links and the search, which have asked, change the address themselves.
-      if (!event.isTrusted || mayLeave()) return;
-      event.stopImmediatePropagation();
-      history.pushState(null, "", event.oldURL);
+    // Links and the search, which have asked, cause no such event. It comes before the one that shows another page.
+    const onBack = () => {
+      if (!mayLeave()) history.pushState(null, "", changedAt);
     };
-    addEventListener("hashchange", onBack, { capture: true, signal: listeners.signal });
+    addEventListener("popstate", onBack, { signal: listeners.signal });
     const onUnload = (event: BeforeUnloadEvent) => {
       if (document.querySelector(CHANGED)) event.preventDefault();
     };
