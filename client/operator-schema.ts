@@ -1140,7 +1140,7 @@ export interface Schemas {
     pass: number;
     /** The rows that this comparison has read. */
     rows_compared: number;
-    /** The rows that were written into the new database. */
+    /** The rows that comparisons wrote into the new database. */
     rows_written: number;
     /** The rows that changed meanwhile, and are to be copied again. */
     changes_waiting: number;

@@ -3701,7 +3701,7 @@ export interface Operations {
     input: {};
     answer: Schemas["MemberPage"];
   };
-  /** Invite somebody to the team. The member signs in with the link of the invitation, once and within 7 days, or by another method that the workspace allows. The link is mailed if the operator has set up mail; otherwise, and if the mail cannot be sent, the response has it. You can give only scopes that you have. Only owners, and keys that the operator made with the scope `*`, invite owners. Scope: `members:write`. */
+  /** Invite somebody to the team. The member signs in with the link of the invitation, once, within 7 days and before any change of the member, or by another method that the workspace allows. The link is mailed if the operator has set up mail; otherwise, and if the mail cannot be sent, the response has it. You can give only scopes that you have. Only owners, and keys that the operator made with the scope `*`, invite owners. Scope: `members:write`. */
   inviteMember: {
     input: {
       body: Schemas["MemberCreate"];
@@ -3733,7 +3733,7 @@ export interface Operations {
     };
     answer: undefined;
   };
-  /** Make another link for an invited member. The link is mailed as that of an invitation. A link that was made before works until it expires. Scope: `members:write`. */
+  /** Make another link for an invited member. The link is mailed as that of an invitation. A link that was made before works until it expires, the member is changed or signs in. Scope: `members:write`. */
   renewInvitation: {
     input: {
       /** The member of the team. */
@@ -3790,7 +3790,7 @@ export interface Operations {
     };
     answer: Schemas["SignInSettings"];
   };
-  /** List what was done in the workspace. Changes of agents, keys, members, sign-in and webhooks, sign-ins, and exports and erasures of personal data. Entries are kept for 400 days, at most 20,000 of them; erasures are kept for ever. Scope: `members:write`. */
+  /** List what was done in the workspace. Changes of agents, keys, members, sign-in and webhooks, sign-ins, and exports and erasures of personal data. Entries are kept for 400 days, at most 20,000 of them; erasures that deleted something are kept for ever. Scope: `members:write`. */
   listAuditLog: {
     input: {
       /** How many records a page holds at most. */

@@ -5,7 +5,7 @@ import type { SignInMethod } from "../platform/db/columns.ts";
 /** What a sign-in link signs in with: an API key or the operator's token, as a member, or as who has a verified address. */
 export type LinkTarget = { credential: string } | MemberLink | AddressLink;
 
-/** The link of an invitation, for the member as of a time: a sign-in or another role ends it. */
+/** The link of an invitation, for the member as of a time: a sign-in or any change of the member ends it. */
 export interface MemberLink {
   workspaceId: string;
   memberId: string;

@@ -64,7 +64,7 @@ const inviteMemberRoute = createRoute({
   path: "/members",
   summary: "Invite somebody to the team",
   description:
-    "The member signs in with the link of the invitation, once and within 7 days, or by another method that the workspace allows. The link is mailed if the operator has set up mail; otherwise, and if the mail cannot be sent, the response has it. You can give only scopes that you have. Only owners, and keys that the operator made with the scope `*`, invite owners.",
+    "The member signs in with the link of the invitation, once, within 7 days and before any change of the member, or by another method that the workspace allows. The link is mailed if the operator has set up mail; otherwise, and if the mail cannot be sent, the response has it. You can give only scopes that you have. Only owners, and keys that the operator made with the scope `*`, invite owners.",
   ...needsScope("members:write", bindToApiKey),
   request: { body: jsonBody(memberCreateSchema) },
   responses: { 201: jsonResponse(invitedMemberSchema, "The invited member."), ...errorResponses(403, 409, 422) },
@@ -86,7 +86,8 @@ const renewInvitationRoute = createRoute({
   method: "post",
   path: "/members/{member_id}/invitation",
   summary: "Make another link for an invited member",
-  description: "The link is mailed as that of an invitation. A link that was made before works until it expires.",
+  description:
+    "The link is mailed as that of an invitation. A link that was made before works until it expires, the member is changed or signs in.",
   ...needsScope("members:write", bindToApiKey),
   request: { params, body: optionalJsonBody(invitationRenewSchema) },
   responses: { 201: jsonResponse(invitedMemberSchema, "The member with the new link."), ...errorResponses(403, 404, 409, 422) },

@@ -146,14 +146,15 @@ function named(kind: string, spans: readonly Span[]): NamedSpan[] {
 
 /** The parts of a span that are in no mask, and not empty. */
 function outside(span: Span, masks: readonly Span[]): Span[] {
-  let parts = [span];
+  let parts = span.end > span.start ? [span] : [];
   for (const mask of masks.filter((each) => overlaps(span, each))) {
     parts = parts.flatMap(({ start, end }) => [
       { start, end: Math.min(end, mask.start) },
       { start: Math.max(start, mask.end), end },
     ]);
+    parts = parts.filter(({ start, end }) => end > start);
   }
-  return parts.filter(({ start, end }) => end > start);
+  return parts;
 }
 
 function overlaps(one: Span, other: Span): boolean {

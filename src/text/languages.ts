@@ -50,6 +50,8 @@ export function languageOf(tag: string): Language {
 interface Script {
   /** Matches each word, or each character of a script that has no spaces between words. */
   words: RegExp;
+  /** As many of them may be a name in a sentence of another script. */
+  name: number;
   /** The languages that are written in this script, the most likely one first. */
   codes: readonly string[];
 }
@@ -57,10 +59,10 @@ interface Script {
 /** Hindi is also among the languages in Latin letters, since it is often typed in them. */
 const HINDI = "hi";
 const SCRIPTS: readonly Script[] = [
-  { words: /[\p{Script=Hiragana}\p{Script=Katakana}]/gu, codes: ["ja"] },
-  { words: /\p{Script=Han}/gu, codes: ["zh", "ja"] },
-  { words: /\p{Script=Arabic}+/gu, codes: ["ar"] },
-  { words: /\p{Script=Devanagari}+/gu, codes: [HINDI] },
+  { words: /[\p{Script=Hiragana}\p{Script=Katakana}]/gu, name: 1, codes: ["ja"] },
+  { words: /\p{Script=Han}/gu, name: 4, codes: ["zh", "ja"] },
+  { words: /\p{Script=Arabic}+/gu, name: 1, codes: ["ar"] },
+  { words: /\p{Script=Devanagari}+/gu, name: 1, codes: [HINDI] },
 ];
 const OTHER_SCRIPTS = new Set(SCRIPTS.flatMap(({ codes }) => codes));
 const LATIN = Object.keys(LANGUAGES).filter((code) => code === HINDI || !OTHER_SCRIPTS.has(code));
@@ -83,11 +85,11 @@ export function detectLanguage(text: string, expected: string, among?: readonly 
   const isPossible = (code: string): boolean => among === undefined || among.includes(code);
   const best = byCommonWords(start, expected).find(({ code }) => isPossible(code));
   const count = best?.count ?? 0;
-  for (const { words, codes } of SCRIPTS) {
+  for (const { words, name, codes } of SCRIPTS) {
     const code = codes.find(isPossible);
     const found = countOf(words, start);
     // A sentence that names a word of another script, such as "How do I switch to 中文?", is in its own language.
-    if (code !== undefined && found > 0 && (count < MANY_COMMON_WORDS || count < found)) return code;
+    if (code !== undefined && found > (count < MANY_COMMON_WORDS ? 0 : name)) return code;
   }
   return count >= 1 ? best!.code : undefined;
 }

@@ -14,6 +14,8 @@ test("a sentence that names a word of another script is in its own language", ()
   expect(detectLanguage("how do I switch the app to 中文?", "en")).toBe("en");
   expect(detectLanguage("wie stelle ich die Sprache auf العربية um", "en")).toBe("de");
   expect(detectLanguage("我收到了“Your card is not valid for this shop”的错误信息，怎么办？", "en")).toBe("zh");
+  expect(detectLanguage("「Your card is not valid for this shop」と表示される", "en")).toBe("ja");
+  expect(detectLanguage("ما معنى Your card is not valid for this shop؟", "en")).toBe("ar");
   expect(detectLanguage("iPhone 16 Pro 价格", "en")).toBe("zh");
   expect(detectLanguage("कीमत kya hai", "en")).toBe("hi");
 });

@@ -157,7 +157,8 @@ export class Chat {
     this.memory.set({ conversation: id, seen: undefined, live: false });
     this.clear();
     // What waited for an answer before it, or failed, is not lost.
-    this.text.value = [...unsent.map(({ content }) => content), this.text.value].join("\n").trim();
+    const texts = unsent.map(({ content, attachments }) => (content === textOfFiles(attachments) ? "" : content));
+    this.text.value = [...texts, this.text.value].join("\n").trim();
     this.uploads.value?.restore(unsent.flatMap(({ attachments }) => attachments));
     await this.restore();
   }
@@ -307,6 +308,8 @@ export class Chat {
   async catchUp(): Promise<boolean> {
     const { epoch } = this;
     const { conversation, token } = this.memory.value;
+    // Another tab has forgotten the visitor.
+    if (!token && this.status.value) this.clear();
     if (!conversation || !token || this.draft.value) return false;
     for (let hasNews = false; ; hasNews = true) {
       const known = this.messages.value.findLastIndex(({ id }) => id !== null) + 1;

@@ -16,6 +16,8 @@ const VARIANTS_SHARE = 1 / 4;
 const MAX_FORBIDDEN = 1_000;
 const MAX_SITEMAPS = 100;
 const MAX_HOPS = 10;
+/** The reason of pages that are of another host than the crawl. */
+const OTHER_HOST = "other_host";
 
 /** The order of fetching: robots.txt, the start page, sitemaps, then links by their depth. */
 const ROBOTS_DEPTH = -1;
@@ -80,7 +82,9 @@ export class Frontier {
     const url = normalisedUrl(href);
     if (url === null || !isOfSite(url, this.crawl.origin) || this.found.sitemaps >= MAX_SITEMAPS) return;
     this.found.sitemaps++;
-    this.add({ key: `sitemap:${pageKey(url)}`, url, kind: "sitemap", depth: SITEMAP_DEPTH, hops: 0 });
+    const id = this.add({ key: `sitemap:${pageKey(url)}`, url, kind: "sitemap", depth: SITEMAP_DEPTH, hops: 0 });
+    // A crawl that comes back to a host reads its sitemaps after all.
+    if (this.pages.find(id)?.reason === OTHER_HOST) this.pages.update(id, { state: "waiting", reason: null, leases: 0 });
   }
 
   /**
@@ -128,7 +132,7 @@ export class Frontier {
     if (page.depth === START_DEPTH) this.useOriginOf(url);
     const [id] = this.addPages([url], { depth: page.depth, hops });
     if (id !== undefined) return { id };
-    return { reason: isOfSite(url, this.crawl.origin) ? "not_a_page" : "other_host" };
+    return { reason: isOfSite(url, this.crawl.origin) ? "not_a_page" : OTHER_HOST };
   }
 
   /** Follows a redirect to another URL of the same page, under which it is then fetched. */
@@ -151,7 +155,7 @@ export class Frontier {
   private moveToHost(url: string, hops: number): RedirectTarget {
     const key = pageKey(url);
     if (this.pages.findIdsByKey([key]).has(key)) return { reason: "redirect_loop" };
-    this.pages.skipWaiting("other_host");
+    this.pages.skipWaiting(OTHER_HOST);
     this.crawl.origin = new URL(url).origin;
     this.crawl.robots = null;
     this.rules = undefined;

@@ -40,21 +40,19 @@ export function parseRobots(robotsUrl: string, text: string): RobotsRules {
   };
 }
 
-/** The names of the groups of rules that may apply to our crawler, in lower case. */
-const OWN_GROUPS: ReadonlySet<string> = new Set(["*", BOT_TOKEN.toLowerCase()]);
-
 /** Replaces the rules of other crawlers, and ours beyond the limits, by empty ones, since a rule also ends the list of a group's names. */
 function ownRules(text: string): string {
+  const lines = text.replace(/^\ufeff/, "").split(/\r\n|\r|\n/);
+  // The group for all applies only where none has our name.
+  const own = lines.some((line) => crawlerIn(line) === BOT_TOKEN.toLowerCase()) ? BOT_TOKEN.toLowerCase() : "*";
   let [rules, starRules] = [0, 0];
   let [isNaming, isOwn] = [false, false];
   const read = (line: string): string => {
-    const [name = "", value] = line
-      .split("#", 1)[0]!
-      .split(":", 2)
-      .map((part) => part.trim().toLowerCase());
+    const [name, value] = fieldOf(line);
     if (value === undefined) return line;
-    if (name === "user-agent") {
-      isOwn = (isNaming && isOwn) || OWN_GROUPS.has(value.split("/", 1)[0]!.trim());
+    const crawler = crawlerIn(line);
+    if (crawler !== undefined) {
+      isOwn = (isNaming && isOwn) || crawler === own;
       isNaming = true;
       return line;
     }
@@ -65,11 +63,22 @@ function ownRules(text: string): string {
     const isKept = isOwn && rules <= MAX_RULES && line.length <= MAX_RULE_CHARS && (starRules <= MAX_STAR_RULES || !line.includes("*"));
     return isKept ? normalisedEscapes(line) : "Disallow:";
   };
-  return text
-    .replace(/^\ufeff/, "")
-    .split(/\r\n|\r|\n/)
-    .map(read)
-    .join("\n");
+  return lines.map(read).join("\n");
+}
+
+/** The name and the value of a line, in lower case. A value ends at a second colon. */
+function fieldOf(line: string): [name: string, value: string | undefined] {
+  const [name = "", value] = line
+    .split("#", 1)[0]!
+    .split(":", 2)
+    .map((part) => part.trim().toLowerCase());
+  return [name, value];
+}
+
+/** The crawler for which a line begins rules, in lower case and without its version; undefined for other lines. */
+function crawlerIn(line: string): string | undefined {
+  const [name, value] = fieldOf(line);
+  return name === "user-agent" ? value?.split("/", 1)[0]!.trim() : undefined;
 }
 
 /** Encodes the characters of a URL that the parser encodes in rules, such as brackets in a query. */

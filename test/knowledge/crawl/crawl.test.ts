@@ -199,11 +199,17 @@ test("a start page that comes back from another host, as from a page of consent,
   await site.answers("/", { status: 302, headers: { Location: other.at("/consent") } });
   await other.answers("/consent", { status: 302, headers: { Location: site.at("/?ok=1") } });
   await site.has("/?ok=1", { links: ["/a", "/secret"] });
+  await site.answers("/sitemap.xml", {
+    headers: { "Content-Type": "application/xml" },
+    body: `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>${site.at("/unlinked")}</loc></url></urlset>`,
+  });
   await site.has("/a", { text: "Lions roar at night." });
+  await site.has("/unlinked", { text: "Penguins cannot fly." });
   const reader = await createReader();
   const { id, status } = await reader.read({ url: site.at("/") });
   expect(status).toBe("ready");
   expect((await reader.search("lions roar"))[0].content).toContain("roar");
+  expect((await reader.search("penguins"))[0].content).toContain("fly");
   expect(await reader.pages(id, "skipped")).toMatchObject({ "/secret": "skipped: robots" });
 });
 

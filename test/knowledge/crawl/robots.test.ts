@@ -65,6 +65,8 @@ describe("robots.txt", () => {
   test("rules of other crawlers neither use up the limits nor join our groups", () => {
     const others = `User-agent: other\n${"Disallow: /*x\n".repeat(2_500)}`;
     expect(allowed(`${others}User-agent: *\nDisallow: /private`, "/private")).toBe(false);
+    const all = `User-agent: *\n${"Disallow: /x\n".repeat(2_500)}User-agent: ${BOT_TOKEN}\nDisallow: /private`;
+    expect(["/private", "/x"].map((path) => allowed(all, path))).toEqual([false, true]);
     const long = `User-agent: *\nDisallow: /${"x".repeat(600)}\nUser-agent: other\nDisallow: /`;
     expect(allowed(long, "/page")).toBe(true);
   });
