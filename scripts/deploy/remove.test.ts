@@ -10,7 +10,7 @@ void describe("npm run deploy -- --remove", { concurrency: 2 }, () => {
     const listed = await run(removal);
     assert.equal(listed.failure, undefined);
     assert.match(listed.output, /consumer of small-work: exists\nWorker small, .*: exists\nqueue small-work: exists\n/);
-    assert.match(listed.output, /to delete all of it: npm run deploy -- --remove --name small\n/);
+    assert.match(listed.output, /to delete all of it: npm run deploy -- --remove --env production --name small\n/);
     assert.match((await harness.deploy("--remove", "--name", "other")).output, /--name is "other", but the Worker is small/);
     assert.deepEqual(cloudflare.changes(), []);
     const removed = await harness.deploy("--remove", "--name", "small");
