@@ -105,8 +105,8 @@ export function eraseApplication(db: Database, workspaceId: string, id: string) 
 }
 
 /** Disconnects all applications of a member. */
-export function eraseApplications(db: Database, workspaceId: string, memberId: string, where: SQL) {
-  return db.delete(applications).where(and(isOfMember(workspaceId, memberId), where));
+export function eraseApplications(db: Database, workspaceId: string, memberId: string, condition: SQL) {
+  return db.delete(applications).where(and(isOfMember(workspaceId, memberId), condition));
 }
 
 function isGrant({ workspaceId, memberId, grantId }: GrantKey) {

@@ -141,7 +141,7 @@ export function memberIsRemoved(workspaceId: string, memberId: string) {
 }
 
 /** Takes the unresolved conversations from a member, if a condition holds. */
-export function unassignAll(db: Database, workspaceId: string, memberId: string, where: SQL, nowMs: number) {
+export function unassignAll(db: Database, workspaceId: string, memberId: string, condition: SQL, nowMs: number) {
   return db
     .update(conversations)
     .set({
@@ -152,7 +152,7 @@ export function unassignAll(db: Database, workspaceId: string, memberId: string,
       updatedAt: increasedTo(conversations.updatedAt, nowMs),
     })
     .where(
-      and(eq(conversations.workspaceId, workspaceId), eq(conversations.assigneeId, memberId), ne(conversations.status, "resolved"), where),
+      and(eq(conversations.workspaceId, workspaceId), eq(conversations.assigneeId, memberId), ne(conversations.status, "resolved"), condition),
     );
 }
 
@@ -197,8 +197,8 @@ export function eraseSession(db: Database, { workspaceId, memberId, id }: Pick<S
 }
 
 /** Ends all sessions of a member, if a condition holds. */
-export function eraseSessions(db: Database, workspaceId: string, memberId: string, where: SQL) {
-  return db.delete(memberSessions).where(and(isOfMember(workspaceId, memberId), where));
+export function eraseSessions(db: Database, workspaceId: string, memberId: string, condition: SQL) {
+  return db.delete(memberSessions).where(and(isOfMember(workspaceId, memberId), condition));
 }
 
 /** Deletes up to `limit` sessions that have expired. */

@@ -20,6 +20,7 @@ const RESERVED_SUFFIXES = [
   "home",
   "corp",
   "private",
+  "home.arpa",
   "arpa",
   "invalid",
   "test",

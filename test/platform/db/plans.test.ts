@@ -139,6 +139,7 @@ const SAMPLES: Record<string, unknown[]> = {
   status: [undefined, "failed"],
   tables: [undefined],
   visitor: [VISITOR, MERGING_VISITOR],
+  condition: [sql`TRUE`],
   where: [undefined, isIdle(NOW)],
   windows: [windowsOf({ flow: "messages", perDay: 1, sender: "a" }, NOW)],
   workspaceId: [WORKSPACE],
