@@ -152,7 +152,12 @@ export function unassignAll(db: Database, workspaceId: string, memberId: string,
       updatedAt: increasedTo(conversations.updatedAt, nowMs),
     })
     .where(
-      and(eq(conversations.workspaceId, workspaceId), eq(conversations.assigneeId, memberId), ne(conversations.status, "resolved"), condition),
+      and(
+        eq(conversations.workspaceId, workspaceId),
+        eq(conversations.assigneeId, memberId),
+        ne(conversations.status, "resolved"),
+        condition,
+      ),
     );
 }
 
