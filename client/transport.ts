@@ -116,7 +116,7 @@ export function createSender({ routes, toForm, token, idempotencyKey }: Surface,
       });
       if (response) onResponse?.({ operationId: id, status: response.status, headers: response.headers, rateLimit: rateLimitOf(response) });
       if (response?.ok) return response;
-      // An earlier attempt, whose answer was lost, has removed it.
+      // An earlier attempt has deleted the record, but its response was lost.
       if (response?.status === 404 && method === "DELETE" && isRepeated) return new Response(null, { status: 204 });
       const waitSeconds = response ? (secondsOf(response.headers) ?? Infinity) : UNANSWERED_WAIT_SECONDS;
       if (response && (left === 0 || waitSeconds > maxWaitSeconds)) throw await errorOf(response);

@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { readExport } from "./backup/export.ts";
 import { createOperator } from "./backup/operator.ts";
 import { abandonImport, importFile, verifyFile } from "./backup/restore.ts";
-import { runMain, SIGNAL_EXIT_CODES, UserError, withUsage } from "./shared/cli.ts";
+import { exitOnSignals, runMain, UserError, withUsage } from "./shared/cli.ts";
 import { resolveOperatorTarget } from "./shared/service.ts";
 
 const USAGE = `npm run --silent backup -- export --workspace ID --url URL > FILE   one workspace as lines of JSON
@@ -19,8 +19,7 @@ const DEFAULT_URL = "http://localhost:8787";
 /** Messages go to stderr, since an export may go to stdout. */
 const say = (text: string) => console.error(text);
 
-// The temporary files of this process are removed when it exits, so signals make it exit.
-for (const [signal, code] of Object.entries(SIGNAL_EXIT_CODES)) process.once(signal, () => process.exit(code));
+exitOnSignals();
 
 await runMain(async () => {
   const options = { workspace: { type: "string" }, url: { type: "string" }, help: { type: "boolean" } } as const;

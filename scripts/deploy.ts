@@ -7,10 +7,9 @@ import { rollBack } from "./deploy/rollback.ts";
 import { secretsNotice } from "./deploy/secrets.ts";
 import { runSteps, stepsFor } from "./deploy/steps.ts";
 import { Wrangler } from "./deploy/wrangler.ts";
-import { runMain, SIGNAL_EXIT_CODES } from "./shared/cli.ts";
+import { exitOnSignals, runMain } from "./shared/cli.ts";
 
-// The temporary files of this process are removed when it exits, so signals make it exit.
-for (const [signal, code] of Object.entries(SIGNAL_EXIT_CODES)) process.once(signal, () => process.exit(code));
+exitOnSignals();
 
 await runMain(async () => {
   const options = parseOptions(process.argv.slice(2));

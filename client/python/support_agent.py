@@ -208,7 +208,7 @@ class SupportAgent:
                 with response:
                     error = ApiError(response.code, response.headers, response.read())
                 if error.status == 404 and method == "DELETE" and repeated:
-                    return None  # An earlier attempt, whose answer was lost, has removed it.
+                    return None  # An earlier attempt has deleted the record, but its response was lost.
                 if left == 0 or error.retry_after is None or error.retry_after > self._max_wait:
                     raise error from None
                 seconds = float(error.retry_after)

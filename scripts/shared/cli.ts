@@ -7,6 +7,11 @@ export const ROOT = resolve(import.meta.dirname, "../..");
 /** The signals that end a script, with its exit codes: 128 plus the signal's number, as in shells. */
 export const SIGNAL_EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
+/** Makes signals end this process by `process.exit`, so that what listens to its exit can remove temporary files. */
+export function exitOnSignals(): void {
+  for (const [signal, code] of Object.entries(SIGNAL_EXIT_CODES)) process.once(signal, () => process.exit(code));
+}
+
 /** An error that the user of a script can correct: its message says how, and is printed without a stack. */
 export class UserError extends Error {}
 

@@ -284,7 +284,7 @@ export class ChatSession extends DurableObject<Env> {
       const isEnded = !waitsForCaller(blocking, Date.now()) || blocking.question.clientTools?.runsIn === "browser" || attempt.isRescue;
       if (!isEnded) return { outcome: "waits_for_tools" };
       if (waitsForCaller(blocking, Date.now())) this.suspended.fail(blocking);
-      // Nobody would run the tools of its caller any more.
+      // The caller is gone, so nobody would run the caller's tools.
       const { clientTools: _clientTools, ...ended } = blocking.question;
       await this.runAttempt(ended, { number: 1, isHandOff: false, isRescue: true }, { meter: caller.meter });
     }

@@ -65,7 +65,7 @@ function wordCount(segments: readonly Segment[], indexes: readonly number[]): nu
   return indexes.reduce((sum, index) => sum + segments[index]!.text.split(/\s+/).length, 0);
 }
 
-/** Returns the indexes of the segments that are in the block of this one. */
+/** Returns the indexes of all segments of the block that a segment belongs to. */
 function blockOf(segments: readonly Segment[], at: number): number[] {
   return [...segments.keys()].filter((index) => segments[index]!.block === segments[at]!.block);
 }

@@ -97,8 +97,8 @@ const TRAILING = ".,;:!?)]*_~'\"";
 const MAX_TRAILING = 20;
 
 /**
- * The links that an answer may contain: those that the evidence, the instructions or the conversation have verbatim. A link that a model makes up is dead at best. At worst,
- * an injected image link sends the conversation to another server as soon as it is shown.
+ * The links that an answer may contain: those that the evidence, the instructions or the conversation have verbatim. A link that a model
+ * makes up is dead at best. At worst, an injected image link sends the conversation to another server as soon as it is shown.
  */
 export class AllowedLinks {
   private links: Set<string> | undefined;

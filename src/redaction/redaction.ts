@@ -79,6 +79,6 @@ const MARGIN = 200;
 export function redactBeginning(text: string, length: number, redact: ((text: string) => string) | undefined): string {
   if (!redact) return truncate(text, length);
   const masked = redact(truncate(text, length + MARGIN));
-  // Masks may be shorter than what they replace. The margin, which may have a part of a number, is cut in any case.
+  // A mask may be shorter than what it replaces, so the margin, which may hold a part of a number, is always cut off.
   return truncate(masked, text.length > length + MARGIN ? Math.min(length, Math.max(0, masked.length - MARGIN)) : length);
 }

@@ -50,7 +50,7 @@ export function languageOf(tag: string): Language {
 interface Script {
   /** Matches each word, or each character of a script that has no spaces between words. */
   words: RegExp;
-  /** As many of them may be a name in a sentence of another script. */
+  /** A sentence in another script may contain this many of them, as a name. */
   name: number;
   /** The languages that are written in this script, the most likely one first. */
   codes: readonly string[];

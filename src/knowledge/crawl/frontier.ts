@@ -17,7 +17,7 @@ const MAX_FORBIDDEN = 1_000;
 const MAX_SITEMAPS = 100;
 const MAX_HOPS = 10;
 /** The reason of pages that are of another host than the crawl. */
-const OTHER_HOST = "other_host";
+export const OTHER_HOST = "other_host";
 
 /** The order of fetching: robots.txt, the start page, sitemaps, then links by their depth. */
 const ROBOTS_DEPTH = -1;

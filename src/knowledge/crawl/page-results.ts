@@ -1,4 +1,5 @@
 import { utf8Length } from "../../platform/text.ts";
+import { OTHER_HOST } from "./frontier.ts";
 import { type PageRow, type PageState, type PageStore } from "./page-store.ts";
 import type { FetchFailure, PageContent, PageResult, SitemapPart } from "./protocol.ts";
 import type { StepContext } from "./site-crawl.ts";
@@ -15,7 +16,7 @@ const MAX_RETRY_AFTER_SECONDS = 3_600;
 /** States in which a page may replace another that names it as canonical. */
 const CANONICAL_STATES = new Set<PageState>(["waiting", "fetched", "unchanged"]);
 /** Redirects to a page that the crawl may not read are no failures. */
-const SKIPPED_REDIRECTS = new Set(["other_host", "robots"]);
+const SKIPPED_REDIRECTS = new Set([OTHER_HOST, "robots"]);
 /** The limit is longer than any chain of redirects that the frontier follows. */
 const MAX_CHAIN = 20;
 

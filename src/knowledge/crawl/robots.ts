@@ -43,7 +43,7 @@ export function parseRobots(robotsUrl: string, text: string): RobotsRules {
 /** Replaces the rules of other crawlers, and ours beyond the limits, by empty ones, since a rule also ends the list of a group's names. */
 function ownRules(text: string): string {
   const lines = text.replace(/^\ufeff/, "").split(/\r\n|\r|\n/);
-  // The group for all applies only where none has our name.
+  // The group for all crawlers applies only if no group names ours.
   const own = lines.some((line) => crawlerIn(line) === BOT_TOKEN.toLowerCase()) ? BOT_TOKEN.toLowerCase() : "*";
   let [rules, starRules] = [0, 0];
   let [isNaming, isOwn] = [false, false];

@@ -294,7 +294,7 @@ function Tags({ tags, change }: { tags: string[]; change: Change }) {
             onBlur={add}
             onKeyDown={({ key, currentTarget }) => {
               if (key !== "Escape") return;
-              // A field that is left adds its text.
+              // Leaving the field adds its text.
               if (text === "") currentTarget.blur();
               else setText("");
             }}
