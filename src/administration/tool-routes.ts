@@ -6,7 +6,7 @@ import { inputProblem } from "../grounded/tool-input.ts";
 import type { Tool, ToolOutcome } from "../models/model.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { invalid, notFound } from "../platform/http/errors.ts";
-import { agentRef } from "../platform/http/fields.ts";
+import { agentRef, emailAddress } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { REDACTED } from "../redaction/fields.ts";
@@ -29,7 +29,7 @@ const toolTestInSchema = z
           .nullable()
           .default(null)
           .meta({ description: "Your id of the visitor.", example: "customer-4711" }),
-        email: z.email().nullable().default(null).meta({ description: "Their email address.", example: "ann@example.com" }),
+        email: emailAddress().nullable().default(null).meta({ description: "Their email address.", example: "ann@example.com" }),
       })
       .nullable()
       .default(null)

@@ -14,7 +14,7 @@ import {
 import { type AgentRow, agentSchema, toAgent } from "../agents/wire.ts";
 import { AGENT_STATUSES } from "../platform/db/columns.ts";
 import type { apiKeys } from "../platform/db/schema.ts";
-import { filledText, slug, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
+import { emailAddress, filledText, slug, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { ALL_SCOPES, expandScopes, SCOPES } from "../workspaces/scopes.ts";
@@ -30,7 +30,7 @@ const isOrigin = (value: string) => value === "*" || (!value.includes("*") && UR
 
 const DESCRIPTIONS = {
   ...ANSWER_DESCRIPTIONS,
-  inactivity_minutes: "The number of minutes without a message after which an answered conversation is resolved.",
+  inactivity_minutes: "The number of minutes without a message after which an answered conversation is resolved. A change applies to a conversation from its next message on.",
   tools: "Requests to your API, and tools of MCP servers, that the model may call while it answers.",
   allowed_origins:
     "The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only.",
@@ -62,7 +62,7 @@ const agentFields = z.object({
     .array(z.string().refine(isOrigin, valueErrorParams("use an origin such as https://www.example.com, or *")))
     .max(50)
     .meta({ description: DESCRIPTIONS.allowed_origins }),
-  email_address: z.email().max(320).toLowerCase().nullable().meta({ description: DESCRIPTIONS.email_address }),
+  email_address: emailAddress().max(320).toLowerCase().nullable().meta({ description: DESCRIPTIONS.email_address }),
   turnstile: z
     .object({
       site_key: z

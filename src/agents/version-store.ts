@@ -2,9 +2,9 @@ import { and, count, desc, eq, getTableColumns, gt, isNotNull, type SQL, sql } f
 import { alias } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import type { VersionSettings } from "../platform/db/columns.ts";
-import { agents, agentVersions, apiKeys, members } from "../platform/db/schema.ts";
+import { agents, agentVersions, apiKeys, conversations, members } from "../platform/db/schema.ts";
 import { exists, IF_CHANGED, insertWhere, isOfAgent, isOwn, withFields } from "../platform/db/sql.ts";
-import { DRAFT, VERSIONED } from "./versions.ts";
+import { type AnsweringVersion, DRAFT, VERSIONED } from "./versions.ts";
 
 /*
  * The versions of agents. The row of an agent holds the settings of the published version, so that a question reads one row. A change of
@@ -169,13 +169,23 @@ export function versionAtStart(agentId: string, bucket: number): SQL {
 }
 
 /**
- * SQL: the version that answers a conversation instead of the published one, as the JSON of an `AnsweringVersion`: the draft if it is
- * wanted, otherwise the version that is rolled out, if the conversation started with it. NULL if the published one answers.
+ * SQL: the version that answers a conversation instead of the published one: the draft if it is wanted, otherwise the version that is
+ * rolled out, if the conversation started with it. NULL if the published one answers.
  */
-export function answeringVersion({ workspaceId, agentId }: AgentKey, startedWith: SQL, wantsDraft: boolean): SQL {
-  const rollout = sql`(SELECT rollout_version FROM ${agents} WHERE id = ${agentId} AND rollout_version = ${startedWith})`;
+export function answeringVersion({ workspaceId, agentId }: AgentKey, wantsDraft: boolean): SQL.Aliased<AnsweringVersion | null> {
+  const rollout = sql`(SELECT rollout_version FROM ${agents} WHERE id = ${agentId} AND rollout_version = ${conversations.agentVersion})`;
   return sql`(SELECT json_object('number', v.number, 'settings', json(v.settings)) FROM ${agentVersions} v
-    WHERE v.workspace_id = ${workspaceId} AND v.agent_id = ${agentId} AND v.number = ${wantsDraft ? DRAFT : rollout})`;
+    WHERE v.workspace_id = ${workspaceId} AND v.agent_id = ${agentId} AND v.number = ${wantsDraft ? DRAFT : rollout})`
+    .mapWith((json: string) => JSON.parse(json) as AnsweringVersion)
+    .as("answering_version") as SQL.Aliased<AnsweringVersion | null>;
+}
+
+/** Finds the version that answers a conversation instead of the published one. */
+export function findAnsweringVersion(db: Database, key: AgentKey, conversationId: string) {
+  return db
+    .select({ version: answeringVersion(key, false) })
+    .from(conversations)
+    .where(isOwn(conversations, key.workspaceId, conversationId));
 }
 
 /** Changes settings of the draft, and makes it first if there is none. Returns it, unless there is no such agent. */

@@ -1,7 +1,8 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { findAgent } from "../agents/store.ts";
 import { toolShapes } from "../agents/tools.ts";
-import type { AgentRow } from "../agents/wire.ts";
+import { findAnsweringVersion } from "../agents/version-store.ts";
+import { withVersion } from "../agents/versions.ts";
 import { decideApproval, type Decision, findApproval, pageApprovals } from "../conversations/approval-store.ts";
 import {
   approvalPageSchema,
@@ -125,11 +126,16 @@ function otherwise({ status }: ApprovalRow): ApiError {
   return new ApiError("conflict", message);
 }
 
-/** Requires that changed arguments fit the tool as it is now. @throws ApiError validation_error. */
-async function requireFitting(c: AppContext, { agentId, tool: name }: ApprovalRow, input: Record<string, unknown>): Promise<void> {
+/** Requires that changed arguments fit the tool of the version that answers the conversation. @throws ApiError validation_error. */
+async function requireFitting(c: AppContext, approval: ApprovalRow, input: Record<string, unknown>): Promise<void> {
   const { db, workspaceId } = operationOf(c);
-  const [[agent]]: [AgentRow[]] = await db.batch([findAgent(db, workspaceId, agentId)]);
-  const tool = agent && toolShapes(agent).find((one) => one.name === name);
+  const { agentId, conversationId } = approval;
+  const [[agent], [answering]] = await db.batch([
+    findAgent(db, workspaceId, agentId),
+    findAnsweringVersion(db, { workspaceId, agentId }, conversationId),
+  ]);
+  const shapes = agent ? toolShapes(withVersion(agent, answering?.version ?? null)) : [];
+  const tool = shapes.find(({ name }) => name === approval.tool);
   const problem = tool ? await inputProblem(tool, input) : "The agent no longer has the tool.";
   if (problem === undefined) return;
   throw invalid([{ loc: ["body", "arguments"], msg: problem, type: "value_error", input }]);

@@ -51,8 +51,15 @@ async function outcomeOf(
   return { called: outcome.kind === "data" ? "answered" : "failed", outcome };
 }
 
-/** Returns the statements that end the wait for the team with an answer, or with a hand-off for another reason. */
-export function endApproval(db: Database, question: Question, handoff: Answer["handoff"], nowMs: number): Statement[] {
-  if (!handoff) return endApprovalHandoff(db, question, nowMs);
-  return handoff.reason === "approval_required" ? [] : [changeApprovalHandoff(db, question, handoff.reason)];
+/**
+ * Returns the writes with which an answer changes the hand-off of a conversation that waits for an approval: a hand-off for another
+ * reason takes its place, and an answer that follows the decision ends it.
+ */
+export function approvalWrites(
+  db: Database,
+  question: Question,
+  { isFollowUp, handoff, nowMs }: { isFollowUp: boolean; handoff: Answer["handoff"]; nowMs: number },
+): Statement[] {
+  if (handoff) return handoff.reason === "approval_required" ? [] : [changeApprovalHandoff(db, question, handoff.reason)];
+  return isFollowUp ? endApprovalHandoff(db, question, nowMs) : [];
 }

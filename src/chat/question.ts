@@ -22,8 +22,8 @@ export interface QuestionVisitor {
 }
 
 /** Returns an end user of the integrator as the author of a question. The API key proves the identifier and the profile. */
-export function apiVisitor({ id, name = null, email = null }: NonNullable<Asked["user"]>): QuestionVisitor {
-  return { anonId: `api:${id}`, externalId: id, name, email, verified: true, isProfileVerified: true, joins: null };
+export function apiVisitor({ id, name, email = null }: NonNullable<Asked["user"]>): QuestionVisitor {
+  return { anonId: `api:${id}`, externalId: id, name: name || null, email, verified: true, isProfileVerified: true, joins: null };
 }
 
 /**

@@ -296,6 +296,7 @@ export class ChatSession extends DurableObject<Env> {
     const { promise, resolve: stored } = Promise.withResolvers<void>();
     this.questionStored = promise;
     const { erasures } = this;
+    let suspendsAgain = false;
     const listener: TurnListener = {
       onStart: (start) => {
         stored();
@@ -307,6 +308,7 @@ export class ChatSession extends DurableObject<Env> {
         if (this.erasures === erasures) this.traces.put(trace);
       },
       onSuspend: (turn) => {
+        suspendsAgain = true;
         if (this.erasures === erasures) this.suspended.put(turn);
       },
     };
@@ -316,9 +318,8 @@ export class ChatSession extends DurableObject<Env> {
       const suspended = this.suspended.find(question.answerId);
       const running = runner.run(question, meter, { ...attempt, suspended }, listener, end.signal);
       const result = await withTimeout(this.attemptLimitMs, running, "A turn");
-      const isSuspended = result.outcome === "answered" && result.answer.required_action !== null;
       // An unsettled turn with approvals waits on, although its visitor has an answer.
-      if (suspended && !isSuspended && (suspended.isSettled || !suspended.approvals)) this.suspended.delete(question.answerId);
+      if (suspended && !suspendsAgain && (suspended.isSettled || !suspended.approvals)) this.suspended.delete(question.answerId);
       if (result.outcome === "answered") {
         stream.finish(result.answer);
         this.visitors.notify(question.conversationId, result.answer.status);

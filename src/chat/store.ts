@@ -2,7 +2,7 @@ import { and, eq, getTableColumns, inArray, isNotNull, isNull, ne, type SQL, sql
 import { areTakable, listTakable, missingFiles, takeFiles, takenFiles } from "../attachments/store.ts";
 import { findAgent } from "../agents/store.ts";
 import { answeringVersion, versionAtStart } from "../agents/version-store.ts";
-import { type AnsweringVersion, bucketOf, DRAFT } from "../agents/versions.ts";
+import { bucketOf, DRAFT } from "../agents/versions.ts";
 import {
   conversationExists,
   latestMessageColumns,
@@ -289,9 +289,7 @@ function isOutsideQuota({ workspaceId, questionId }: Question): SQL {
 function listTurnMessages(db: Database, question: Question) {
   const { workspaceId, questionId, answerId } = question;
   const { externalId, email, emailVerified, verified } = visitors;
-  const version = answeringVersion(question, sql`${conversations.agentVersion}`, question.version !== undefined)
-    .mapWith((json: string) => JSON.parse(json) as AnsweringVersion)
-    .as("answering_version") as SQL.Aliased<AnsweringVersion | null>;
+  const version = answeringVersion(question, question.version !== undefined);
   const businessHours = sql`(SELECT business_hours FROM ${workspaces} WHERE id = ${workspaceId})`
     .mapWith(workspaces.businessHours)
     .as("team_hours") as SQL.Aliased<Partial<BusinessHours> | null>;

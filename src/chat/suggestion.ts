@@ -68,6 +68,6 @@ export async function suggestReply(
   const asked = { workspaceId: op.workspaceId, agentId: agent.id, conversationId, message };
   const { retrieval } = await searchFor({ op, question: asked }, message, lastQuestions(visitorMessagesIn(history)));
   const tools = [searchTool({ op, question: asked })];
-  const request = { question: asked, agent: { ...agent, confidenceThreshold: 0 }, history, retrieval, tools, topics: [] };
+  const request = { question: asked, agent: { ...agent, confidenceThreshold: 0, handoffWords: [] }, history, retrieval, tools, topics: [] };
   return makeAnswer(model, request, onText);
 }

@@ -48,7 +48,7 @@ export function awaitCaller(turn: Omit<SuspendedTurn, "expiresAtMs" | "isSettled
   return { ...turn, expiresAtMs: nowMs + LIFETIME_MS[turn.question.clientTools?.runsIn ?? "server"], isSettled: false };
 }
 
-const ASK_AGAIN = "A colleague is asked about another call first. Nothing was done: call this tool again afterwards.";
+const NOT_RUN = "A colleague is asked about another call first. Nothing was done, and this tool cannot be called in this answer.";
 
 /**
  * Suspends a turn until the team has decided about the calls that need an approval. The caller's tools of the same round are not run.
@@ -58,7 +58,7 @@ export function awaitTeam(turn: Omit<SuspendedTurn, "expiresAtMs" | "isSettled">
   const last = turn.rounds.at(-1)!;
   const approvals = last.calls.flatMap(({ outcome }, at) => (isFor(outcome, "team") ? [{ id: newId(), at }] : []));
   const calls = last.calls.map((one) =>
-    isFor(one.outcome, "caller") ? { ...one, outcome: { kind: "note" as const, text: ASK_AGAIN } } : one,
+    isFor(one.outcome, "caller") ? { ...one, outcome: { kind: "note" as const, text: NOT_RUN } } : one,
   );
   const rounds = [...turn.rounds.slice(0, -1), { ...last, calls }];
   return { ...turn, rounds, approvals, expiresAtMs: nowMs + APPROVAL_LIFETIME_MS, isSettled: false };
@@ -178,10 +178,14 @@ export class SuspendedTurns {
     return this.goOn(turn);
   }
 
-  /** The answer that follows the decisions is another message than the one that said that a colleague is asked. */
+  /**
+   * The answer that follows the decisions is another message than the one that said that a colleague is asked. Its caller is gone, so that
+   * nobody would run the caller's tools.
+   */
   private goOn(turn: SuspendedTurn): Question {
     const nowMs = Date.now();
-    const question = { ...turn.question, isNew: false, answerId: newId(shardOf(turn.question.workspaceId), nowMs), nowMs };
+    const { clientTools: _clientTools, ...asked } = turn.question;
+    const question = { ...asked, isNew: false, answerId: newId(shardOf(turn.question.workspaceId), nowMs), nowMs };
     this.delete(turn.question.answerId);
     // The calls of the answer before it are in its rounds, and its journal is closed.
     this.put({ ...turn, question, journaled: [], isSettled: true });

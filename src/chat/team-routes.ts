@@ -13,7 +13,7 @@ import {
 } from "../conversations/wire.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
-import { agentRef, filledText, personName, uuid } from "../platform/http/fields.ts";
+import { agentRef, emailAddress, filledText, personName, uuid } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { addProblem } from "../platform/http/validation.ts";
@@ -48,7 +48,7 @@ const startInSchema = z
     channel: z.enum(["email", "api"]).meta({ description: "The channel on which the person reads the message." }),
     to: z
       .object({
-        email: z.email().max(MAX_ADDRESS_LENGTH).meta({ description: "Their email address.", example: "ann@example.com" }),
+        email: emailAddress().max(MAX_ADDRESS_LENGTH).meta({ description: "Their email address.", example: "ann@example.com" }),
         name: personName()
           .nullable()
           .optional()
@@ -111,7 +111,7 @@ teamRoutes.openapi(startRoute, async (c) => {
     subject: subject ? toSingleLine(subject, subject.length) : toSingleLine(content, SUBJECT_LENGTH),
     content,
     author: authorOf(c, author),
-    to: to ? { channel: "email", email: to.email, name: to.name ?? null } : { channel: "api", user: user ? apiVisitor(user) : null },
+    to: to ? { channel: "email", email: to.email, name: to.name || null } : { channel: "api", user: user ? apiVisitor(user) : null },
   };
   const op = operationOf(c);
   const started = await startConversation(op, first, c.get("caller").workspace.limits);

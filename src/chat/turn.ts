@@ -20,7 +20,7 @@ import type { Meter } from "../platform/telemetry/meter.ts";
 import { businessHoursOf } from "../workspaces/business-hours.ts";
 import { type Answer, continuing, failureAnswer, handOff, makeAnswer, type Team } from "./answer.ts";
 import { type Redaction, redactionOf } from "../redaction/redaction.ts";
-import { decidedRounds, endApproval, recordDecisions } from "./approved-calls.ts";
+import { approvalWrites, decidedRounds, recordDecisions } from "./approved-calls.ts";
 import { builtInTools, lastQuestions, searchFor } from "./built-in-tools.ts";
 import { filesForModel } from "./question-files.ts";
 import { type Question, toHistoryMessage, visitorMessagesIn } from "./question.ts";
@@ -327,7 +327,7 @@ export class TurnRunner {
     const nowMs = Math.max(Date.now(), question.nowMs + 1);
     const isFollowUp = isAfterDecision(attempt);
     const handoff = answer.handoff?.isOff ? null : answer.handoff;
-    const also = isFollowUp ? endApproval(op.db, question, handoff, nowMs) : requests;
+    const also = requests.length > 0 ? requests : approvalWrites(op.db, question, { isFollowUp, handoff, nowMs });
     const given = { ...answer, agentName: agent.name, agentVersion: agent.version, nowMs };
     const { status, openReason, written } = await finishTurn(op.db, question, given, also);
     // Nobody waits for an answer that follows a decision of the team.

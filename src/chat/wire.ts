@@ -4,7 +4,7 @@ import { answerSettingsSchema } from "../agents/settings-wire.ts";
 import { CONVERSATION_STATUSES, HANDOFF_REASONS } from "../platform/db/columns.ts";
 import { citationSchema, filterSchema } from "../knowledge/search-wire.ts";
 import { MAX_TOOL_CALLS, MAX_TOOLS } from "../models/limits.ts";
-import { personName, uuid } from "../platform/http/fields.ts";
+import { emailAddress, personName, uuid } from "../platform/http/fields.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { REDACTED } from "../redaction/fields.ts";
 
@@ -20,7 +20,7 @@ export const endUserSchema = z
       .nullable()
       .optional()
       .meta({ ...REDACTED, description: "Their name.", example: "Ann Lee" }),
-    email: z.email().max(320).nullable().optional().meta({ description: "Their email address.", example: "ann@example.com" }),
+    email: emailAddress().max(320).nullable().optional().meta({ description: "Their email address.", example: "ann@example.com" }),
   })
   .openapi("EndUser");
 

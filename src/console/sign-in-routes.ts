@@ -15,6 +15,7 @@ import { decryptSecret } from "../platform/crypto/secrets.ts";
 import type { ConsoleMethod } from "../platform/db/columns.ts";
 import { directoryDb, newOperation } from "../platform/db/client.ts";
 import type { AppContext } from "../platform/http/context.ts";
+import { emailAddress } from "../platform/http/fields.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { clientAddress, requireAddressLimit } from "../workspaces/checks.ts";
@@ -48,7 +49,7 @@ signInPageRoutes.get("/", async (c) => {
   return c.json({ methods: methods.filter((method) => supported.includes(method)) });
 });
 
-const mailBody = z.strictObject({ workspace: z.string().max(63), email: z.email().max(320).toLowerCase() });
+const mailBody = z.strictObject({ workspace: z.string().max(63), email: emailAddress().max(320).toLowerCase() });
 
 const mailRoute = createRoute({
   method: "post",

@@ -4,7 +4,7 @@ import type { Database } from "../platform/db/client.ts";
 import type { ApprovalOutcome, ApprovalStatus } from "../platform/db/columns.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { approvals, conversations, handoffs } from "../platform/db/schema.ts";
-import { exists, findOwn, IF_CHANGED, insertWhere, isOfConversation, isOwn, jsonIds, type Page, recordJson } from "../platform/db/sql.ts";
+import { exists, findOwn, IF_CHANGED, increasedTo, insertWhere, isOfConversation, isOwn, jsonIds, type Page, recordJson } from "../platform/db/sql.ts";
 import { type ConversationKey, conversationExists, isConversation } from "./store.ts";
 
 const APPROVAL_JSON = recordJson(
@@ -98,7 +98,7 @@ export function endApprovalHandoff(db: Database, key: ConversationKey, nowMs: nu
       ),
     db
       .update(conversations)
-      .set({ status: "ai_handled", unreadCount: 0, updatedAt: nowMs })
+      .set({ status: "ai_handled", unreadCount: 0, updatedAt: increasedTo(conversations.updatedAt, nowMs) })
       .where(and(isConversation(key), eq(conversations.status, "needs_human"), IF_CHANGED)),
   ];
 }

@@ -75,14 +75,14 @@ export function changeWrites(op: ConversationOperation, { status, tags, assignee
   const { db, workspaceId, conversationId } = op;
   const { teamId, priority, assign } = routing;
   // A new status marks the conversation as read, unless the conversation then waits for the team.
-  const isRead = read ?? (status && status !== "needs_human" ? true : undefined);
+  const isRead = typeof read !== "boolean" && status !== "needs_human";
   const routed = { teamId, priority: priority ?? undefined, isQueued: assign ? true : undefined };
-  const changes = { tags: tags ? [...new Set(tags)] : undefined, assignee, read: isRead, snoozedUntil, ...routed };
+  const changes = { tags: tags ? [...new Set(tags)] : undefined, assignee, read: read ?? undefined, snoozedUntil, ...routed };
   const isChanged = Object.values(changes).some((value) => value !== undefined);
   return [
     // This comes before the transition, so that the event of the transition shows the changes.
     ...(isChanged ? [updateByTeam(db, workspaceId, conversationId, changes, op.nowMs)] : []),
-    ...(status ? transitionWrites(db, op, transitionTo(status), { by: "api" }) : []),
+    ...(status ? transitionWrites(db, op, transitionTo(status), { by: "api", isRead }) : []),
   ];
 }
 
@@ -196,12 +196,12 @@ function transitionWrites(
   db: Database,
   op: ConversationOperation,
   transition: Transition,
-  { by, messageId }: { by: "human" | "api"; messageId?: string },
+  { by, messageId, isRead = false }: { by: "human" | "api"; messageId?: string; isRead?: boolean },
 ) {
   const { nowMs } = op;
   return [
     transitionHandoff(db, op, transition, { nowMs, messageId }),
-    transitionConversation(db, op, transition, { nowMs, by, messageId }),
+    transitionConversation(db, op, transition, { nowMs, by, messageId, isRead }),
     ...(transition("open") === "resolved" ? appendEvent(db, eventOf(op), "conversation.resolved", resolvedRecord(op.conversationId)) : []),
   ];
 }

@@ -11,6 +11,7 @@ import {
   findOwn,
   IF_CHANGED,
   importCompleted,
+  increasedTo,
   insertWhere,
   isAmong,
   isOfConversation,
@@ -154,16 +155,17 @@ export interface Member {
 export const updateByTeam = compiled((db, workspaceId: string, conversationId: string, changes: TeamChanges, nowMs: number) => {
   const { tags, assignee, read, snoozedUntil, teamId, priority, isQueued } = changes;
   const { assigneeId, passedOverId } = conversations;
+  const updatedAt = increasedTo(conversations.updatedAt, nowMs);
   const set = {
     ...(teamId !== undefined && { teamId }),
     // A conversation that waits goes on to wait in another team.
     ...(teamId === null && { queuedAt: null }),
     ...(priority !== undefined && { priority: sql`${priority}` }),
     ...(isQueued && { assigneeId: null, assigneeName: null, queuedAt: nowMs, passedOverId: sql`coalesce(${assigneeId}, ${passedOverId})` }),
-    ...([teamId, priority, isQueued].some((value) => value !== undefined) && { updatedAt: nowMs }),
+    ...([teamId, priority, isQueued].some((value) => value !== undefined) && { updatedAt }),
     ...(tags !== undefined && { tags }),
     ...(assignee !== undefined && { assigneeId: assignee?.id ?? null, assigneeName: assignee?.name ?? null }),
-    ...((tags !== undefined || assignee !== undefined) && { updatedAt: nowMs }),
+    ...((tags !== undefined || assignee !== undefined) && { updatedAt }),
     ...(snoozedUntil !== undefined && { snoozedUntil }),
     ...(read !== undefined && { unreadCount: read ? 0 : sql`max(${conversations.unreadCount}, 1)` }),
   };
@@ -189,7 +191,7 @@ export const updateTags = compiled(
     const hasRoom = sql`json_array_length(${next}) <= max(${MAX_TAGS}, json_array_length(${tags}))`;
     return db
       .update(conversations)
-      .set({ tags: next, updatedAt: nowMs })
+      .set({ tags: next, updatedAt: increasedTo(conversations.updatedAt, nowMs) })
       .where(and(isOwn(conversations, workspaceId, conversationId), sql`${next} <> ${tags}`, hasRoom));
   },
 );
@@ -342,6 +344,8 @@ interface TransitionOptions {
   by?: "ai" | "human" | "api" | "auto";
   /** The human's reply that causes the transition: nothing changes unless the reply is stored. */
   messageId?: string | undefined;
+  /** Whether the change marks the conversation as read. */
+  isRead?: boolean;
   /** A further condition. */
   where?: SQL;
 }
@@ -354,7 +358,7 @@ export function transitionConversation(
   db: Database,
   key: ConversationKey,
   transition: Transition,
-  { nowMs, by, messageId, where }: TransitionOptions,
+  { nowMs, by, messageId, isRead = false, where }: TransitionOptions,
 ) {
   const to = caseOf(conversations.status, transition);
   const isResolving = sql`${to} = 'resolved'`;
@@ -371,7 +375,8 @@ export function transitionConversation(
       reopenedCount: sql`${conversations.reopenedCount} + (${isReopening})`,
       // Reopening starts a new context for the model.
       contextAfter: sql`CASE WHEN ${isReopening} THEN ${lastMessage} ELSE ${conversations.contextAfter} END`,
-      updatedAt: nowMs,
+      updatedAt: increasedTo(conversations.updatedAt, nowMs),
+      ...(isRead && { unreadCount: 0 }),
     })
     .where(and(isConversation(key), sql`${to} <> ${conversations.status}`, where, messageId ? messageExists(messageId) : undefined));
 }

@@ -85,8 +85,10 @@ export async function ingest(
   ]);
   if (!existing) await indexOf(op, message.agentId).removeSource(sourceId);
   if (!source || !existing?.plan) return "nothing_to_do";
-  const maxBytes = limitsOf(existing.plan, existing.overrides ?? {}).knowledge_mb_per_agent * MEGABYTE;
-  const run = { op, source, maxBytes, leaseId, clock };
+  const limits = limitsOf(existing.plan, existing.overrides ?? {});
+  // The limit may be lower than it was when the source was added.
+  const maxPages = Math.min(source.maxPages, limits.max_pages);
+  const run = { op, source: { ...source, maxPages }, maxBytes: limits.knowledge_mb_per_agent * MEGABYTE, leaseId, clock };
   try {
     const result = isCrawled(source.type) ? await crawl(run, source.type) : await ingestText(run);
     if (result) await finishRun(run, result);

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { AVAILABILITIES, MEMBER_ROLES, MEMBER_STATUSES, SIGN_IN_METHODS } from "../platform/db/columns.ts";
-import { filledPersonName, timestamp, toRecord, toTimestamp, uuid } from "../platform/http/fields.ts";
+import { emailAddress, filledPersonName, timestamp, toRecord, toTimestamp, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { SCOPES, scopesOfRole } from "../workspaces/scopes.ts";
@@ -44,7 +44,7 @@ const mail = z
 export const invitationRenewSchema = z.object({ mail }).openapi("InvitationRenew", { example: { mail: false } });
 
 export const memberCreateSchema = fields
-  .extend({ email: z.email().max(320).toLowerCase().meta({ description: "The email address." }), mail })
+  .extend({ email: emailAddress().max(320).toLowerCase().meta({ description: "The email address." }), mail })
   .partial({ name: true, scopes: true })
   .refine(hasScopesOfCustom, { ...SCOPES_RULE, path: ["scopes"] })
   .openapi("MemberCreate", { example: { email: "grace@example.com", name: "Grace Hopper", role: "agent" } });

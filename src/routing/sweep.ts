@@ -4,8 +4,10 @@ import type { BusinessHours } from "../platform/db/columns.ts";
 import { conversations, IS_WITH_TEAM, teams, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, increasedTo, isOwn, type Statement } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
-import { businessHoursOf, openingAt } from "../workspaces/business-hours.ts";
+import { businessHoursOf, openingAt, openMsBetween } from "../workspaces/business-hours.ts";
 import { announceAssigned, assignNext } from "./assignment.ts";
+
+const MINUTE_MS = 60_000;
 
 /** A conversation that the sweep assigns or takes from its assignee, with the business hours of its workspace. */
 export interface Waiting {
@@ -17,18 +19,27 @@ export interface Waiting {
 /** Runs groups of statements, each of which takes effect as a whole. */
 type RunGroups = (groups: readonly (readonly Statement[])[]) => Promise<PromiseSettledResult<unknown[]>[]>;
 
-function listWaiting(db: Database, isChosen: SQL) {
+/** A conversation whose visitor waits for the assignee. */
+interface Unanswered extends Waiting {
+  /** When the wait began: with the visitor's message, or with the end of a snooze after it. */
+  sinceMs: number;
+  /** The time in which the assignee is to reply. */
+  minutes: number;
+}
+
+/** The columns of a `Waiting`. */
+function waitingColumns() {
   const { id, workspaceId } = conversations;
   const hours = sql`(SELECT business_hours FROM ${workspaces} w WHERE w.id = ${workspaceId})`.mapWith(workspaces.businessHours);
-  return db
-    .select({ workspaceId, conversationId: id, hours: hours.as("hours") })
-    .from(conversations)
-    .where(isChosen);
+  return { workspaceId, conversationId: id, hours: hours.as("hours") };
 }
 
 /** Lists conversations that wait for a member of their team. The workspaces take turns. */
 export function listQueued(db: Database, limit: number) {
-  return listWaiting(db, isNextInTurn(WAITING.queuedConversations, importCompleted(conversations.workspaceId), limit));
+  return db
+    .select(waitingColumns())
+    .from(conversations)
+    .where(isNextInTurn(WAITING.queuedConversations, importCompleted(conversations.workspaceId), limit));
 }
 
 /** How many conversations of a workspace one step of a run assigns. A step that assigns all of them is followed by another one. */
@@ -61,29 +72,40 @@ function assignedIn(result: PromiseSettledResult<unknown[]>): { assignedId: stri
   return result.status === "fulfilled" ? (result.value.flat() as { assignedId: string }[]) : [];
 }
 
-/** SQL condition: the visitor has waited for the assignee for longer than the team's setting, and the conversation is not snoozed. */
+/** SQL: the minutes in which the assignee of a conversation is to reply; NULL without a limit. */
+function replyMinutes(): SQL<number> {
+  const { teamId, workspaceId } = conversations;
+  return sql`(SELECT unassign_after_minutes FROM ${teams} t WHERE t.id = ${teamId} AND t.workspace_id = ${workspaceId})`;
+}
+
+/** SQL condition: the visitor has waited for the assignee for longer than the team's setting, without the time of a snooze. */
 function isSilent(nowMs: number): SQL {
-  const { teamId, unansweredSince, workspaceId, snoozedUntil } = conversations;
-  const minutes = sql`(SELECT unassign_after_minutes FROM ${teams} t WHERE t.id = ${teamId} AND t.workspace_id = ${workspaceId})`;
-  return and(lte(unansweredSince, sql`${nowMs} - 60000 * ${minutes}`), sql`coalesce(${snoozedUntil}, 0) <= ${nowMs}`, IS_WITH_TEAM)!;
+  const { unansweredSince, snoozedUntil } = conversations;
+  const latest = sql`${nowMs} - 60000 * ${replyMinutes()}`;
+  return and(lte(unansweredSince, latest), sql`coalesce(${snoozedUntil}, 0) <= ${latest}`, IS_WITH_TEAM)!;
 }
 
 /** Lists conversations whose assignee has been silent for too long. The workspaces take turns. */
 export function listSilent(db: Database, nowMs: number, limit: number) {
-  const where = and(isSilent(nowMs), importCompleted(conversations.workspaceId));
-  return listWaiting(db, isNextInTurn(WAITING.silentAssignees, where, limit));
+  const { unansweredSince, snoozedUntil } = conversations;
+  const sinceMs = sql<number>`max(${unansweredSince}, coalesce(${snoozedUntil}, 0))`.as("since");
+  return db
+    .select({ ...waitingColumns(), sinceMs, minutes: replyMinutes().as("minutes") })
+    .from(conversations)
+    .where(isNextInTurn(WAITING.silentAssignees, and(isSilent(nowMs), importCompleted(conversations.workspaceId)), limit));
 }
 
 /**
- * Takes conversations from assignees who are still silent, and gives them to other members, if any is free. Where the team is closed,
- * the time begins again, so that only business hours count.
+ * Takes conversations from assignees who are still silent, and gives them to other members, if any is free. Only business hours count:
+ * where fewer have passed, the wait is shortened to them.
  */
-export async function reassignSilent(env: Env, db: Database, nowMs: number, silent: readonly Waiting[], run: RunGroups): Promise<void> {
-  const isOpen = isOpenAt(nowMs);
+export async function reassignSilent(env: Env, db: Database, nowMs: number, silent: readonly Unanswered[], run: RunGroups): Promise<void> {
   const { assigneeId, updatedAt } = conversations;
-  const change = (one: Waiting) => {
+  const waitedMs = ({ hours, sinceMs }: Unanswered) => openMsBetween(businessHoursOf(hours), sinceMs, nowMs);
+  const isDue = (one: Unanswered) => isOpenAt(nowMs)(one) && waitedMs(one) >= one.minutes * MINUTE_MS;
+  const change = (one: Unanswered) => {
     const where = and(isOwn(conversations, one.workspaceId, one.conversationId), isSilent(nowMs));
-    const again = { unansweredSince: nowMs };
+    const again = { unansweredSince: nowMs - waitedMs(one) };
     const unassigned = {
       assigneeId: null,
       assigneeName: null,
@@ -92,10 +114,10 @@ export async function reassignSilent(env: Env, db: Database, nowMs: number, sile
       updatedAt: increasedTo(updatedAt, nowMs),
     };
     const unassign = db.update(conversations).set(unassigned).where(where).returning({ assignedId: conversations.id });
-    return isOpen(one) ? [unassign, assignNext(db, one.workspaceId, nowMs)] : [db.update(conversations).set(again).where(where)];
+    return isDue(one) ? [unassign, assignNext(db, one.workspaceId, nowMs)] : [db.update(conversations).set(again).where(where)];
   };
   const results = await run(silent.map(change));
   for (const [at, one] of silent.entries()) {
-    if (isOpen(one)) announceAssigned(env, one.workspaceId, assignedIn(results[at]!));
+    if (isDue(one)) announceAssigned(env, one.workspaceId, assignedIn(results[at]!));
   }
 }

@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import type * as Jose from "jose";
 import { importHmacKey } from "../platform/crypto/hashes.ts";
+import { emailAddress } from "../platform/http/fields.ts";
 import { toSingleLine } from "../platform/text.ts";
 
 const CLOCK_TOLERANCE_SECONDS = 30;
@@ -27,7 +28,7 @@ const claimsSchema = z.object({
     .overwrite((name) => toSingleLine(name, name.length))
     .nullable()
     .default(null),
-  email: z.email().max(320).nullable().default(null),
+  email: emailAddress().max(320).nullable().default(null),
 });
 
 /** Verifies an identity token: a JWT, HS256, `{sub, email?, name?, exp}`, signed with one of the agent's secrets. */
@@ -61,7 +62,7 @@ export async function readUserHash(
   const id = new TextEncoder().encode(user.id);
   for (const secret of secrets) {
     if (await crypto.subtle.verify("HMAC", await importHmacKey(secret), Uint8Array.fromHex(hash), id)) {
-      return { identity: { externalId: user.id, name: user.name ?? null, email: user.email ?? null, isProfileSigned: false } };
+      return { identity: { externalId: user.id, name: user.name || null, email: user.email ?? null, isProfileSigned: false } };
     }
   }
   return refused;

@@ -2,6 +2,7 @@ import { and } from "drizzle-orm";
 import type { AgentRow } from "../agents/wire.ts";
 import { handoffTextOf, type Team, visitorLanguage } from "../chat/answer.ts";
 import { notifyVisitor } from "../chat/visitor-sockets.ts";
+import { changeApprovalHandoff } from "../conversations/approval-store.ts";
 import type { ConversationOperation } from "../conversations/conversations.ts";
 import { isForHumans, transitionOn } from "../conversations/status.ts";
 import { createHandoff, findConversation, findLatestHandoff, transitionConversation } from "../conversations/store.ts";
@@ -44,7 +45,7 @@ export async function createVisitorLead(c: AppContext, agentId: string, body: Le
     agentId,
     conversationId,
     visitorId: visitor?.mergedInto ?? visitor?.id ?? null,
-    name: body.name ?? null,
+    name: body.name || null,
     email: body.email ?? null,
     phone: body.phone ?? null,
     message: body.message ?? null,
@@ -100,6 +101,7 @@ export async function requestHandoff(op: ConversationOperation, agentId: string,
       message.written,
       windows,
     ),
+    changeApprovalHandoff(db, op, "customer_request"),
   ];
   const { before, written, after } = await transact(db, {
     before: [listSent(db, workspaceId, windows)],

@@ -15,7 +15,7 @@ import { chatAnswerSchema, clientToolsField, endUserSchema, streamField } from "
 import { type ConversationRow, handoffSchema, messageSchema, toMessage } from "../conversations/wire.ts";
 import type { CustomFields } from "../leads/wire.ts";
 import type { messages } from "../platform/db/schema.ts";
-import { personName, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
+import { emailAddress, personName, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { addProblem, valueErrorParams } from "../platform/http/validation.ts";
 import { openingFields, toOpening } from "../workspaces/business-hours-wire.ts";
 import { REDACTED } from "../redaction/fields.ts";
@@ -251,7 +251,7 @@ export const leadInSchema = z
       .nullable()
       .optional()
       .meta({ ...REDACTED, description: "Their name." }),
-    email: z.email().max(320).nullable().optional().meta({ description: "Their email address." }),
+    email: emailAddress().max(320).nullable().optional().meta({ description: "Their email address." }),
     phone: z
       .string()
       .max(40)

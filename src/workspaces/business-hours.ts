@@ -37,21 +37,41 @@ export function businessHoursOf(stored: Partial<BusinessHours>): BusinessHours {
 }
 
 /** Returns whether the team is there at a time. */
-export function openingAt({ time_zone: zone, hours, holidays }: BusinessHours, nowMs: number): Opening {
+export function openingAt(businessHours: BusinessHours, nowMs: number): Opening {
+  const { time_zone: zone, hours, holidays } = businessHours;
   if (hours === null) return { isOpen: true, opensAtMs: null };
-  const closed = new Set(holidays);
-  const today = Math.floor((nowMs + offsetAt(zone, nowMs)) / DAY_MS);
+  const today = dayOf(zone, nowMs);
   // Each holiday may put the next opening off by a week at most.
-  const lastDay = today + DAYS_A_WEEK * (holidays.length + 1);
-  for (let day = today; day <= lastDay; day++) {
-    if (closed.has(new Date(day * DAY_MS).toISOString().slice(0, "YYYY-MM-DD".length))) continue;
-    for (const { from, to } of hours[weekdayOf(day)] ?? []) {
-      if (timeOn(zone, day, to) <= nowMs) continue;
-      const fromMs = timeOn(zone, day, from);
-      return fromMs <= nowMs ? { isOpen: true, opensAtMs: null } : { isOpen: false, opensAtMs: fromMs };
-    }
+  for (const { fromMs, toMs } of openIntervals(businessHours, today, today + DAYS_A_WEEK * (holidays.length + 1))) {
+    if (toMs <= nowMs) continue;
+    return fromMs <= nowMs ? { isOpen: true, opensAtMs: null } : { isOpen: false, opensAtMs: fromMs };
   }
   return { isOpen: false, opensAtMs: null };
+}
+
+/** Returns for how many milliseconds of a time the team was there. */
+export function openMsBetween(businessHours: BusinessHours, startMs: number, endMs: number): number {
+  const { time_zone: zone, hours } = businessHours;
+  if (hours === null) return Math.max(0, endMs - startMs);
+  let openMs = 0;
+  for (const { fromMs, toMs } of openIntervals(businessHours, dayOf(zone, startMs), dayOf(zone, endMs))) {
+    openMs += Math.max(0, Math.min(toMs, endMs) - Math.max(fromMs, startMs));
+  }
+  return openMs;
+}
+
+/** Yields the intervals in which the team is there, from the first to the last day. Days are counted since 1 January 1970. */
+function* openIntervals({ time_zone: zone, hours, holidays }: BusinessHours, firstDay: number, lastDay: number) {
+  const closed = new Set(holidays);
+  for (let day = firstDay; day <= lastDay; day++) {
+    if (closed.has(new Date(day * DAY_MS).toISOString().slice(0, "YYYY-MM-DD".length))) continue;
+    for (const { from, to } of hours?.[weekdayOf(day)] ?? []) yield { fromMs: timeOn(zone, day, from), toMs: timeOn(zone, day, to) };
+  }
+}
+
+/** Returns the day of a time in a zone, counted since 1 January 1970. */
+function dayOf(zone: string, ms: number): number {
+  return Math.floor((ms + offsetAt(zone, ms)) / DAY_MS);
 }
 
 /** @param day days since 1 January 1970. */

@@ -48,6 +48,12 @@ export const personName = () => z.string().max(MAX_PERSON_NAME_LENGTH).overwrite
 /** A name of a person that is not empty, as one line. */
 export const filledPersonName = () => filledText(MAX_PERSON_NAME_LENGTH).overwrite(toLine);
 
+/** An email address as HTML's `<input type="email">` accepts it, with a domain that has a dot. */
+export const emailAddress = () =>
+  z
+    .email({ pattern: z.regexes.html5Email })
+    .refine((address) => address.includes(".", address.indexOf("@")), valueErrorParams("use an address whose domain has a dot"));
+
 /** A time in a response: RFC 3339 in UTC with milliseconds. */
 export const timestamp = () => TIMESTAMP;
 

@@ -136,10 +136,10 @@ async function keepResponse(c: AppContext, db: Database, record: StoredKey, give
   }
 }
 
-/** The response, unless it failed with a 5xx or is too long. */
+/** The response, unless a repeated request may succeed (429 and 5xx) or it is too long. */
 async function responseToKeep(c: AppContext, record: StoredKey, response: Response) {
   const { status } = response;
-  if (status >= 500) return undefined;
+  if (status === 429 || status >= 500) return undefined;
   const { body: bytes, isTruncated } = await readAtMost(response.clone().body, MAX_RESPONSE_BYTES);
   if (isTruncated) return undefined;
   const text = new TextDecoder().decode(bytes);

@@ -222,11 +222,11 @@ function HandoffSummary({ conversation: { id, handoff } }: { conversation: Conve
   return isOffered && summary ? <summary.Summary conversationId={id} /> : null;
 }
 
-/** The tool calls that wait for the team. Few conversations have any, so their module is loaded when it is needed. */
+/** The tool calls that wait for the team. A conversation without a hand-off has none, even if the hand-off had another reason. */
 function PendingApprovals({ conversation: { id, handoff } }: { conversation: Conversation }) {
-  const isWaiting = handoff?.reason === "approval_required" && handoff.status !== "resolved";
-  const approvals = useModule(() => import("./approvals.tsx"), isWaiting);
-  return isWaiting && approvals ? <approvals.Approvals conversationId={id} /> : null;
+  const mayHaveSome = handoff !== null;
+  const approvals = useModule(() => import("./approvals.tsx"), mayHaveSome);
+  return mayHaveSome && approvals ? <approvals.Approvals conversationId={id} /> : null;
 }
 
 function Body({ conversation, reload, onResolved }: Pick<Props, "onResolved"> & { conversation: Conversation; reload: () => void }) {
