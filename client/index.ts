@@ -94,6 +94,7 @@ export function createClient(options: ClientOptions): Client {
   const keyOf = ({ conversation_id, message_id }: Schemas["ChatAnswer"]) => ({ conversation_id, message_id: message_id! });
   async function* streamAnswer(question: Question, { tools, ...own }: AskOptions): AsyncGenerator<AnswerEvent, void> {
     const { agent_id, body } = withTools(question, tools);
+    const { idempotencyKey: _key, ...later } = own;
     let events = follow(() => send("askAgent", { agent_id, body: { ...body, stream: true } }, own), own);
     for (let waiting: Schemas["ChatAnswer"] | undefined; ;) {
       waiting = undefined;
@@ -104,7 +105,7 @@ export function createClient(options: ClientOptions): Client {
       if (!waiting) return;
       const results = await runTools(tools!, waiting.required_action!.tool_calls);
       const sent = { ...keyOf(waiting), body: { results, stream: true } };
-      events = follow(() => send("sendToolResults", sent, own), own, { answer: keyOf(waiting) });
+      events = follow(() => send("sendToolResults", sent, later), later, { answer: keyOf(waiting) });
     }
   }
   return {
@@ -113,10 +114,12 @@ export function createClient(options: ClientOptions): Client {
     streamSuggestedReply: ({ conversation_id }, own = {}) =>
       readSuggestion(() => send("suggestReply", { conversation_id, body: { stream: true } }, own)),
     askAgent: async (question, { tools, ...own } = {}) => {
+      // The key is that of the question: each further request has its own.
+      const { idempotencyKey: _key, ...later } = own;
       let answer = await methods.askAgent(withTools(question, tools), own);
       while (tools && answer.required_action) {
         const results = await runTools(tools, answer.required_action.tool_calls);
-        answer = await methods.sendToolResults({ ...keyOf(answer), body: { results } }, own);
+        answer = await methods.sendToolResults({ ...keyOf(answer), body: { results } }, later);
       }
       return answer;
     },

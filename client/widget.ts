@@ -46,8 +46,13 @@ export interface VisitorQuestion {
 type Methods = MethodsFor<Operations, SignalOptions>;
 
 /** A method for each operation, named by its operationId. Each throws an ApiError if the service answers with an error. */
-export interface WidgetClient extends Omit<Methods, "sendVisitorMessage" | "resumeVisitorAnswer"> {
+export interface WidgetClient extends Omit<Methods, "sendVisitorMessage" | "sendVisitorToolResults" | "resumeVisitorAnswer"> {
   sendVisitorMessage(question: VisitorQuestion, options?: SignalOptions): Promise<VisitorAnswer>;
+  /** Sends the results of functions of the page. */
+  sendVisitorToolResults(
+    results: AnswerKey & { body: Omit<Operations["sendVisitorToolResults"]["input"]["body"], "stream"> },
+    options?: SignalOptions,
+  ): Promise<VisitorAnswer>;
   /** Asks a question and yields the answer as it is written. A broken connection is resumed where it stopped. */
   streamVisitorMessage(question: VisitorQuestion, options?: SignalOptions): AsyncIterable<VisitorAnswerEvent>;
   /** Resumes the stream of an answer after the event `lastEventId`, or from its start. */
@@ -91,6 +96,11 @@ export function createWidgetClient(options: WidgetClientOptions): WidgetClient {
     sendVisitorLead: (lead, own) => methods.sendVisitorLead(withToken(lead), own),
     sendVisitorMessage: async (question, own) => {
       const answer = await methods.sendVisitorMessage(withToken(question), own);
+      storeToken(answer.visitor_token);
+      return answer;
+    },
+    sendVisitorToolResults: async (results, own) => {
+      const answer = await methods.sendVisitorToolResults(results, own);
       storeToken(answer.visitor_token);
       return answer;
     },

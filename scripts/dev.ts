@@ -24,6 +24,9 @@ const CRON_TIMEOUT_MS = 55_000;
 const CRON_PATH = "/cdn-cgi/local/scheduled?cron=*+*+*+*+*";
 const QUESTION = `{"message":"How are webhooks signed?"}`;
 
+/** The longest time that the samples wait for an answer, which is longer than that of a local model. */
+const SAMPLE_MS = 120_000;
+
 let ending = false;
 
 /** Ends all child processes, then this process. */
@@ -113,7 +116,7 @@ async function prepareDemo(url: string, flags: Flags, project: Project, devVars:
   const { DEMO_API_KEY: apiKey, DEMO_AGENT_ID: agentId } = readDevVars(devVars);
   const demo = await ensureDemo(url, operator, { ...(apiKey && { apiKey }), ...(agentId && { agentId }) });
   setDevVars(devVars, { DEMO_API_KEY: demo.apiKey, DEMO_AGENT_ID: demo.agentId });
-  const client = createClient(url, demo.apiKey);
+  const client = createClient(url, demo.apiKey, SAMPLE_MS);
   await (flags.samples ? addSamples({ url, operatorToken }, client, demo, backup) : removeSamples(client, demo, backup));
   return demo;
 }

@@ -72,8 +72,8 @@ async function* follow(client: Client, from: string, types: string | undefined):
       const page = await client.listEvents({ cursor, limit: PAGE, types });
       yield* page.data;
       cursor = page.next_cursor;
-      pauseMs = page.data.length > 0 ? SHORTEST_PAUSE_MS : Math.min(pauseMs * GROWTH, LONGEST_PAUSE_MS);
-      if (page.has_more) pauseMs = 0;
+      const longerMs = Math.min(Math.max(pauseMs, SHORTEST_PAUSE_MS) * GROWTH, LONGEST_PAUSE_MS);
+      pauseMs = page.has_more ? 0 : page.data.length > 0 ? SHORTEST_PAUSE_MS : longerMs;
     } catch (error) {
       if (error instanceof ApiError && error.status < 500 && error.status !== 429) throw error;
       note(`${explain(error)} Trying again.`);

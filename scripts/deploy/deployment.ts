@@ -84,6 +84,15 @@ export type Options = ReturnType<typeof parseOptions>;
  * Reads the flags.
  * @throws UserError for an unknown flag or a wrong value.
  */
+/**
+ * Refuses flags that npm has taken as its own settings, as of `npm run deploy --dry-run`, because the command would then deploy.
+ * @throws UserError
+ */
+function requireSeparator(values: Readonly<Record<string, unknown>>): void {
+  const taken = ["dry-run", "check", "remove"].find((flag) => process.env[`npm_config_${flag.replace("-", "_")}`] === "true" && !values[flag]);
+  if (taken !== undefined) throw new UserError(`Write flags after a separator: npm run deploy -- --${taken}`);
+}
+
 export function parseOptions(args: readonly string[]) {
   const options = {
     "dry-run": { type: "boolean", default: false },
@@ -105,6 +114,7 @@ export function parseOptions(args: readonly string[]) {
     env: { type: "string", short: "e", default: "production" },
   } as const;
   const { values } = withUsage(USAGE, () => parseArgs({ args: [...args], options }));
+  requireSeparator(values);
   const {
     "dry-run": dryRun,
     "skip-check": skipCheck,

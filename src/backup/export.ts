@@ -71,18 +71,26 @@ export async function readPage(
 ): Promise<{ lines: string[]; progress: Progress } | undefined> {
   const part = PARTS[progress.part];
   if (!part) return undefined;
-  const { records, next } = await readPart(op, part, progress.after, workspace);
+  const { records, next } = await readPart(op, part, progress, workspace);
   const lines = records.map((record) => JSON.stringify(record));
   const counts = { ...progress.counts };
   for (const { type } of records) counts[type] = (counts[type] ?? 0) + 1;
   const checksum = await addLines(progress.checksum, lines);
   const position = next === null ? { part: progress.part + 1, after: null } : { after: next };
-  return { lines, progress: { ...progress, counts, checksum, ...position } };
+  const lastIds = withLastId(progress.lastIds, records);
+  return { lines, progress: { ...progress, counts, checksum, lastIds, ...position } };
 }
 
-function readPart(op: Operation, part: (typeof PARTS)[number], after: Position | null, workspace?: StoredRow): Promise<Page> {
-  if (part.kind === "knowledge") return readKnowledge(op, after);
-  if (part.kind === "files") return readFile(op, after);
+/** Adds the last id of the exported agents or attachments, since what is in their objects is exported for these alone. */
+function withLastId(lastIds: Progress["lastIds"], records: Page["records"]): Progress["lastIds"] {
+  const { type, record } = records.at(-1) ?? {};
+  return type === "agents" || type === "attachments" ? { ...lastIds, [type]: (record as { id: string }).id } : lastIds;
+}
+
+function readPart(op: Operation, part: (typeof PARTS)[number], progress: Progress, workspace?: StoredRow): Promise<Page> {
+  const { after, lastIds } = progress;
+  if (part.kind === "knowledge") return readKnowledge(op, after, lastIds.agents ?? "");
+  if (part.kind === "files") return readFile(op, after, lastIds.attachments ?? "");
   return part.kind === "workspace" ? readWorkspace(op, workspace) : readRows(op, part, after);
 }
 
@@ -95,12 +103,16 @@ async function readRows({ db, workspaceId }: Operation, part: RowsPart, after: P
   return { records: found.map((record) => ({ type, record })), next };
 }
 
-/** Reads a page of the agents' knowledge. The position is the last agent and, if its object's dump is not finished, the place in that. */
-async function readKnowledge(op: Operation, after: Position | null): Promise<Page> {
+/**
+ * Reads a page of the agents' knowledge. The position is the last agent and, if its object's dump is not finished, the place in that.
+ * @param lastAgentId the last exported agent. Agents after it were created during the export.
+ */
+async function readKnowledge(op: Operation, after: Position | null, lastAgentId: string): Promise<Page> {
   const { db, workspaceId } = op;
   const [agentId = "", ...dumpPosition] = after ?? [];
   const isUnfinished = dumpPosition.length > 0;
   const [[agent]] = await db.batch([findAgentAfter(db, workspaceId, String(agentId), isUnfinished)]);
+  if (agent && agent.id > lastAgentId) return { records: [], next: null };
   // The agent was deleted in the meantime.
   if (!agent) return { records: [], next: isUnfinished ? [agentId] : null };
   const { rows, next } = await indexOf(op, agent.id).readDump(dumpPosition);
@@ -108,8 +120,11 @@ async function readKnowledge(op: Operation, after: Position | null): Promise<Pag
   return { records, next: [agent.id, ...(next ?? [])] };
 }
 
-/** Reads one part of an attachment's bytes. The position is the attachment and, if it has further parts, the number of the next one. */
-async function readFile(op: Operation, after: Position | null): Promise<Page> {
+/**
+ * Reads one part of an attachment's bytes. The position is the attachment and, if it has further parts, the number of the next one.
+ * @param lastAttachmentId the last exported attachment. Attachments after it were added during the export.
+ */
+async function readFile(op: Operation, after: Position | null, lastAttachmentId: string): Promise<Page> {
   const { db, workspaceId } = op;
   const [lastId = "", part = 0] = after ?? [];
   const isUnfinished = after?.length === 2;
@@ -117,6 +132,7 @@ async function readFile(op: Operation, after: Position | null): Promise<Page> {
     ? listOwnAttachments(db, workspaceId, [String(lastId)])
     : listAttachmentsAfter(db, workspaceId, String(lastId), 1);
   const [[file]] = await db.batch([find]);
+  if (file && file.id > lastAttachmentId) return { records: [], next: null };
   // The attachment was deleted in the meantime.
   if (!file) return { records: [], next: isUnfinished ? [lastId] : null };
   const bytes = await readFilePart(op, file.id, Number(part));

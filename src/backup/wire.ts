@@ -19,6 +19,8 @@ export const progressSchema = z.strictObject({
   /** The current part's index, and the key of the last row that was read in it; null at its start. */
   part: z.int().gte(0),
   after: position.nullable(),
+  /** The last exported agent and attachment. */
+  lastIds: z.object({ agents: z.string(), attachments: z.string() }).partial().default({}),
   ...totals,
 });
 
@@ -30,7 +32,7 @@ const NO_RECORDS = "0".repeat(64);
 
 /** The progress before the first record. */
 export function createProgress(exportId: string): Progress {
-  return { exportId, part: 0, after: null, counts: {}, checksum: NO_RECORDS };
+  return { exportId, part: 0, after: null, counts: {}, checksum: NO_RECORDS, lastIds: {} };
 }
 
 /** The version of the file format. */

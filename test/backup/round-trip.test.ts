@@ -9,7 +9,7 @@ import { newOperation } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
-import { createAgent, createNeighbour, createWorkspace, deliver, newAddress, operate, query, send } from "../harness.ts";
+import { createAgent, createNeighbour, createWorkspace, deliver, fileForm, learn, newAddress, operate, query, send } from "../harness.ts";
 import { complete, eraseWhole, type ExportFile, exportWorkspace, importFile, importOperation, sendRecords } from "./file.ts";
 import { answersOf, createFullWorkspace, type FullWorkspace, rowsOf } from "./full-workspace.ts";
 
@@ -233,6 +233,19 @@ test("an export during which curated answers are edited can be imported", async 
   });
   await eraseWhole(workspace.id);
   await importFile(file, 50);
+});
+
+test("an export during which agents and files are added can be imported", async () => {
+  const workspace = await createWorkspace();
+  await createAgent(workspace);
+  const file = await exportWorkspace(workspace.id, 1, async () => {
+    const added = await createAgent(workspace);
+    await learn(workspace, added.id, "# Refunds\n\nRefunds are paid within five days.");
+    expect((await workspace.call("POST", "/attachments", fileForm("A note."))).status).toBe(201);
+  });
+  await eraseWhole(workspace.id);
+  await importFile(file);
+  expect((await workspace.call("GET", "/agents")).body.total).toBeGreaterThan(0);
 });
 
 test("texts and numbers are restored to the last bit", async () => {
