@@ -1,5 +1,5 @@
 import { LruCache } from "../platform/lru-cache.ts";
-import { blocks, LIST_ITEM, ORDERED_ITEM } from "../text/blocks.ts";
+import { type Block, blocks, LIST_ITEM, ORDERED_ITEM } from "../text/blocks.ts";
 import { sentences } from "../text/sentences.ts";
 import { terms } from "../text/terms.ts";
 import { HEADING_SEPARATOR, type Passage, passageText, type QueryTerm } from "../models/retrieval.ts";
@@ -22,11 +22,11 @@ export interface Segment {
 }
 
 const IMAGE = /!\[[^\]]*\]\([^)]*\)/g;
-/** A line of at most this many words without final punctuation counts as a heading, whatever its markup. */
+/** A line of at most this many words without final punctuation counts as the heading of the text below it, whatever its markup. */
 const MAX_HEADING_WORDS = 10;
 const REFERS_BACK =
   /^(?:this|that|it|its|their|he|she|such|so|then|also|however|otherwise|instead|therefore|but|and|in this case|in that case|if so|for example)\b|\b(?:them|they|these|those)\b/i;
-const FINAL_PUNCTUATION = /[.!?…:;,。！？）)"'”`*]$/;
+const FINAL_PUNCTUATION = /[.!?…:;,。！？؟۔।）)"'”`*]$/;
 
 /** How many passages of a search the engine reads: the best ones. */
 export const MAX_PASSAGES_READ = 5;
@@ -62,9 +62,9 @@ export function segmentsOf({ content, title, heading }: Pick<Passage, "content" 
   const headings = new Set(terms(heading ?? title));
   /** One set for all segments under a heading, so that it is compared with a question only once. */
   let headingTerms: ReadonlySet<string> = headings;
-  for (const [block, { kind, text }] of [...blocks(content)].entries()) {
-    const texts = textsOf(kind, text);
-    const isHeading = kind === "heading" || (kind === "text" && looksLikeHeading(texts));
+  const read = [...blocks(content)].map((each) => ({ ...each, texts: textsOf(each.kind, each.text) }));
+  for (const [block, { kind, text, texts }] of read.entries()) {
+    const isHeading = kind === "heading" || (looksLikeHeading(read[block]!) && isBelowHeading(read[block + 1]));
     if (isHeading) headingTerms = new Set([...headings, ...terms(text)]);
     const isOrdered = kind === "list" && ORDERED_ITEM.test(text);
     const leadIn = segments.at(-1)?.text.endsWith(":") ? segments.at(-1)!.text : "";
@@ -89,7 +89,7 @@ export function segmentsOf({ content, title, heading }: Pick<Passage, "content" 
 
 /** Whether a text, which may be in bold, asks something. A question of a text is never its answer. */
 export function isQuestion(text: string): boolean {
-  return /[?？][*_"”’)]*$/.test(text);
+  return /[?？؟][*_"”’)]*$/.test(text);
 }
 
 /** Returns the heading above a segment: in its passage, or that of the passage. In a list of questions and answers, it is the question. */
@@ -120,17 +120,17 @@ function textsOf(kind: keyof typeof SEGMENT_KINDS, text: string): string[] {
 
 const TABLE_RULE = /^:?-+:?$/;
 
-/** Writes the rows of a Markdown table as sentences with the names of the columns: "pro: price 99 €, messages 10,000". */
+/** Writes the rows of a table as sentences, in Markdown with the names of the columns: "pro: price 99 €, messages 10,000". */
 function tableRows(text: string): string[] {
   const lines = text
     .trim()
     .split("\n")
     .map((line) => cellsOf(line));
   const rule = lines.findIndex((cells) => cells.every((cell) => TABLE_RULE.test(cell)));
-  if (rule < 1) return [text];
-  const heads = lines[rule - 1]!;
+  const heads = lines[rule - 1] ?? [];
   return lines.slice(rule + 1).map(([name = "", ...cells]) => {
     const values = cells.map((cell, at) => [heads[at + 1] ?? "", cell] as const).filter(([, cell]) => cell !== "");
+    if (values.length === 0) return name;
     return `${name}: ${values.map(([head, cell]) => (head === "" ? cell : `${head} ${cell}`)).join(", ")}`;
   });
 }
@@ -149,9 +149,19 @@ function sentenceTexts(text: string): string[] {
   return lines.map((sentence) => sentence.replace(/^[\s:;,]+/, "")).filter((sentence) => sentence !== "");
 }
 
-function looksLikeHeading([only, second]: readonly string[]): boolean {
-  if (only === undefined || second !== undefined) return false;
-  return !FINAL_PUNCTUATION.test(only) && only.split(/\s+/).length <= MAX_HEADING_WORDS;
+interface ReadBlock extends Block {
+  texts: readonly string[];
+}
+
+/** Whether a block is one short line without punctuation at its end, and without a value after a colon. */
+function looksLikeHeading({ kind, texts: [only, second] }: ReadBlock): boolean {
+  if (kind !== "text" || only === undefined || second !== undefined) return false;
+  return !FINAL_PUNCTUATION.test(only) && !/:\s/.test(only) && only.split(/\s+/).length <= MAX_HEADING_WORDS;
+}
+
+/** Whether a block can be the text below a heading. Of several short lines in a row, none is the heading of the next. */
+function isBelowHeading(block: ReadBlock | undefined): boolean {
+  return block !== undefined && block.kind !== "heading" && !looksLikeHeading(block);
 }
 
 /** The items of a list, each with its continuation lines. */

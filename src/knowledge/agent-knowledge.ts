@@ -11,7 +11,8 @@ import { IndexStore } from "./indexing/store.ts";
 import { CuratedAnswers } from "./retrieval/curated-answers.ts";
 import { type DocumentName, type DocumentPart, listPassages, readDocumentPart } from "./retrieval/document.ts";
 import { HybridSearch } from "./retrieval/hybrid-search.ts";
-import { isEncoded, SentenceVectors } from "./vectors/sentence-vectors.ts";
+import { detectLanguage } from "../text/languages.ts";
+import { ENCODED_LANGUAGE, isEncoded, SentenceVectors } from "./vectors/sentence-vectors.ts";
 import { SemanticSearch } from "./vectors/semantic-search.ts";
 import { vectorEnginesFor } from "./vectors/vector-engines.ts";
 import type { VectorScope } from "./vectors/vector-index.ts";
@@ -82,7 +83,8 @@ export class AgentKnowledge {
   private async searchAnswers({ question, limit, only }: SearchQuery): Promise<CuratedMatch[]> {
     if (this.store.size.answers === 0) return [];
     const asked = isEncoded(question) ? await this.sentences.vectorsOf(question) : undefined;
-    return this.answers.search(question, limit, only?.answers, asked && this.sentences.compareQuestions(asked.vector));
+    const similarities = asked && this.sentences.compareQuestions(asked.vector, detectLanguage(question, ENCODED_LANGUAGE) === undefined);
+    return this.answers.search(question, limit, only?.answers, similarities);
   }
 
   readDocument(name: DocumentName, after: number): DocumentPart | undefined {

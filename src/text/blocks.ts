@@ -26,6 +26,8 @@ export const LIST_ITEM = /^[ \t]*(?:[-*+•◦▪–]|\(?\d{1,3}[.)])[ \t]+\S/;
 /** Matches the number at the beginning of an item of an ordered list. */
 export const ORDERED_ITEM = /^[ \t]*\(?\d{1,3}[.)]/;
 const TABLE_ROW = /^[ \t]*\||\S[ \t]+\|[ \t]+\S.*\|/;
+/** The line below the head of a table, in which the outer bars may be missing. */
+const TABLE_RULER = /^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$/;
 const INDENTED = /^(?: {2,}|\t)\S/;
 
 /** The characters after which `blockSlices` pauses, which are read in some milliseconds. */
@@ -47,6 +49,8 @@ export function* blockSlices(text: string): Generator<Block | undefined> {
     else if (headingOf(line)) yield headingOf(line)!;
     else if (THEMATIC_BREAK.test(line.head)) continue;
     else if (LIST_ITEM.test(line.head)) yield { kind: "list", text: yield* readList(reader, line), level: 0 };
+    else if (isTableHead(line, reader.peek()))
+      yield { kind: "table", text: yield* readWhile(reader, line, (next) => next.head.includes("|")), level: 0 };
     else if (TABLE_ROW.test(line.head))
       yield { kind: "table", text: yield* readWhile(reader, line, (next) => TABLE_ROW.test(next.head)), level: 0 };
     else yield yield* readParagraph(reader, line);
@@ -147,6 +151,11 @@ function* readWhile(reader: LineReader, first: Line, belongs: (line: Line) => bo
     if (reader.endsSlice()) yield undefined;
   }
   return reader.textFrom(first);
+}
+
+/** Whether a line is the head of a Markdown table, in which the outer bars may be missing. */
+function isTableHead(line: Line, next: Line | undefined): boolean {
+  return line.head.includes("|") && next !== undefined && TABLE_RULER.test(next.head);
 }
 
 function isProse(line: Line): boolean {

@@ -4,12 +4,20 @@ export interface Span {
   end: number;
 }
 
-const CANDIDATE = /[.!?…。！？｡\n]/g;
+const CANDIDATE = /[.!?…。！？｡؟۔।\n]/g;
 const CLOSING = "\"'”’)]」』）*_`";
 const IDEOGRAPHIC = "。！？｡";
 /** A line of at least this length was probably wrapped by an editor, so its end does not end the sentence. */
 const MIN_WRAPPED_LENGTH = 60;
-const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|no|nr|fig|dr|mr|mrs|ms|prof|st|inc|ltd|co|u\.s|[A-Z])$/i;
+const ABBREVIATION =
+  /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|aprox|incl|inkl|zzgl|bzw|no|nr|fig|dr|mr|mrs|ms|prof|st|inc|ltd|co|u\.s|[A-Z])$/i;
+/** Abbreviations that stand before a number. Elsewhere, most of them are words or end a sentence. */
+const ABBREVIATION_OF_NUMBER =
+  /(?:^|[\s(])(?:\p{L}*str|ca|tel|max|min|art|sec|abs|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|okt|nov|dec|dez)$/iu;
+const NUMBER_AFTER = /^\s+[+(]?\d/;
+/** A German date such as "24. Dezember" or "1. Jan." */
+const ORDINAL = /(?:^|[^\d.,])\d{1,2}$/;
+const GERMAN_MONTH_AFTER = /^\s+(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)/;
 /** A longer sentence is a list or data. It ends at its next line or full stop, so that a text is read in parts of bounded length. */
 const MAX_SENTENCE_CHARS = 8_192;
 /**
@@ -55,7 +63,8 @@ function endOfSentence(text: string, at: number, start: number): { ends: boolean
   if (IDEOGRAPHIC.includes(text[at]!)) return { ends: true, next };
   if (next < text.length && !/\s/.test(text[next]!) && !isGlued(text, at, next)) return { ends: false, next };
   const single = text[at] === "." && next === at + 1;
-  if (single && ABBREVIATION.test(text.slice(Math.max(start, at - MAX_ABBREVIATION_LENGTH), at))) return { ends: false, next };
+  if (single && isAbbreviated(text.slice(Math.max(start, at - MAX_ABBREVIATION_LENGTH), at), text.slice(next, next + 6)))
+    return { ends: false, next };
   return { ends: !/^\s+\p{Ll}/u.test(text.slice(next, next + 4)), next };
 }
 
@@ -65,8 +74,15 @@ function isGlued(text: string, at: number, next: number): boolean {
   return WORD_BEFORE_GLUE.test(before) && WORD_AFTER_GLUE.test(after);
 }
 
+/** Whether a full stop belongs to an abbreviation or ordinal. @param before, after the characters next to it. */
+function isAbbreviated(before: string, after: string): boolean {
+  if (ABBREVIATION.test(before)) return true;
+  if (ABBREVIATION_OF_NUMBER.test(before) && NUMBER_AFTER.test(after)) return true;
+  return ORDINAL.test(before) && GERMAN_MONTH_AFTER.test(after);
+}
+
 function isTerminator(character: string): boolean {
-  return ".!?…。！？｡".includes(character);
+  return ".!?…。！？｡؟۔।".includes(character);
 }
 
 /** A line break ends a sentence unless the next line starts in lower case or this one was wrapped. */

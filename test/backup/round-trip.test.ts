@@ -236,7 +236,7 @@ test("an export during which curated answers are edited can be imported", async 
 });
 
 test("an export during which agents and files are added can be imported", async () => {
-  const workspace = await createWorkspace();
+  const workspace = await createWorkspace({ limits: { agents: 1_000 } });
   await createAgent(workspace);
   const file = await exportWorkspace(workspace.id, 1, async () => {
     const added = await createAgent(workspace);

@@ -65,6 +65,11 @@ interface Heading {
   text: string;
 }
 
+/** Returns a heading as a line of Markdown, so that it is not taken for a sentence of the text. */
+function markedUp({ level, text }: Heading): string {
+  return `${"#".repeat(level)} ${text}`;
+}
+
 /** Fills chunks with blocks, and starts a new one at headings and when one is full. */
 class Packer {
   private path: Heading[] = [];
@@ -77,11 +82,11 @@ class Packer {
 
   *heading({ text, level }: Block): Generator<Chunk> {
     // A heading without text below it is not the heading of any chunk, so it is added as text.
-    if (this.pendingHeading && level <= this.pendingHeading.level) yield* this.add(this.pendingHeading.text);
+    if (this.pendingHeading && level <= this.pendingHeading.level) yield* this.add(markedUp(this.pendingHeading));
     if (this.words >= MIN_SECTION_WORDS) yield* this.flush();
     const shared = this.words > 0;
     // In a chunk that it shares with the section before, the heading is part of the text.
-    if (shared) yield* this.add(text);
+    if (shared) yield* this.add(markedUp({ text, level }));
     while (this.path.length > 0 && this.path.at(-1)!.level >= level) this.path.pop();
     this.path.push({ level, text });
     this.pendingHeading = shared ? undefined : this.path.at(-1);
@@ -98,7 +103,7 @@ class Packer {
   }
 
   *end(): Generator<Chunk> {
-    if (this.pendingHeading) yield* this.add(this.pendingHeading.text);
+    if (this.pendingHeading) yield* this.add(markedUp(this.pendingHeading));
     yield* this.flush();
   }
 

@@ -183,12 +183,19 @@ export class SentenceVectors {
     return new Map([...without].map(([term, vector]) => [term, nearest(vector)]));
   }
 
-  /** Returns the similarities of the curated questions, by row number; undefined while one of them has no vector. */
-  compareQuestions(question: Float32Array): Map<number, number> | undefined {
-    if (this.nextQuestion()) return undefined;
+  /**
+   * Returns the similarities of the curated questions, by row number; undefined while one of them has no vector.
+   * @param mayBeOther whether the question may be in another language, in which questions have no vectors. It is not compared if there are such.
+   */
+  compareQuestions(question: Float32Array, mayBeOther: boolean): Map<number, number> | undefined {
+    if (this.nextQuestion() || (mayBeOther && this.hasOtherQuestions())) return undefined;
     const query = "SELECT answer_row AS row, vector FROM question_vectors WHERE vector IS NOT NULL";
     const rows = this.storage.sql.exec<{ row: number; vector: ArrayBuffer }>(query).toArray();
     return new Map(rows.map(({ row, vector }) => [row, similaritiesOf(question, new Int8Array(vector))[0]!]));
+  }
+
+  private hasOtherQuestions(): boolean {
+    return this.storage.sql.exec("SELECT 1 FROM question_vectors WHERE vector IS NULL LIMIT 1").toArray().length > 0;
   }
 
   /** Resets what is in memory, after all storage was deleted, with the alarm. */
