@@ -12,14 +12,14 @@ import { valueError } from "../platform/http/validation.ts";
 import { truncate } from "../platform/text.ts";
 import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
-import { addAnswer, type AnswerChange, changeAnswer, confirmIndexedSoon, removeAnswer } from "./answers.ts";
+import { addAnswer, changeAnswer, confirmIndexedSoon, removeAnswer } from "./answers.ts";
+import { addedAnswer, knowledgeOperationOf } from "./checks.ts";
 import { MAX_TEXT_BYTES } from "./extract/response.ts";
 import { type KeyedSource, putSource } from "./put-source.ts";
 import { search } from "./search.ts";
 import {
   addSource,
   changeSource,
-  type KnowledgeOperation,
   listSourcePages,
   listSourcePassages,
   removeSource,
@@ -368,19 +368,6 @@ knowledgeRoutes.openapi(createAnswerRoute, async (c) => {
   return c.json(toAnswer(addedAnswer(c, op, await addAnswer(op, c.get("caller").workspace.limits, c.req.valid("json")))), 201);
 });
 
-/** Returns the added answer, and marks it as indexed soon. @throws ApiError if it was refused. */
-export function addedAnswer(c: AppContext, op: KnowledgeOperation, change: AnswerChange) {
-  if (change.outcome === "agent_not_found") throw notFound("agent");
-  if (change.outcome === "too_many") {
-    throw new ApiError(
-      "plan_required",
-      "The agent has as many curated answers as the plan includes. Delete one, or ask for a larger plan.",
-    );
-  }
-  if (change.answer.indexedAt === null) c.executionCtx.waitUntil(confirmIndexedSoon(op, change.answer));
-  return change.answer;
-}
-
 const updateAnswerRoute = createRoute({
   operationId: "updateAnswer",
   method: "patch",
@@ -432,8 +419,3 @@ knowledgeRoutes.openapi(searchRoute, async (c) => {
   if (!found) throw notFound("agent");
   return c.json({ data: found }, 200);
 });
-
-/** The operation of a request on an agent's knowledge. */
-export function knowledgeOperationOf(c: AppContext, agentId: string): KnowledgeOperation {
-  return { ...operationOf(c), agentId };
-}

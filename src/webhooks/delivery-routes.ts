@@ -9,7 +9,7 @@ import { requestHeaders } from "./attempt.ts";
 import { findDeliveredEvent, findDelivery, pageDeliveries } from "./delivery-log-store.ts";
 import { findEndpoint } from "./endpoint-store.ts";
 import { redeliver, type Redelivery, sendTest } from "./redeliver.ts";
-import { mayRead, notReadable, planRequired, requireReadable, requireWebhooksPlan, unreadableTypes } from "./routes.ts";
+import { mayRead, notReadable, planRequired, requireReadable, requireWebhooksPlan, unreadableTypes } from "./checks.ts";
 import {
   deliveryPageSchema,
   deliveryQuery,

@@ -1,5 +1,4 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { EVENT_TYPES, lackingScopes } from "../events/event-types.ts";
 import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { jsonBody } from "../platform/http/body.ts";
@@ -12,6 +11,7 @@ import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/re
 import { createRouter } from "../platform/http/router.ts";
 import { valueError } from "../platform/http/validation.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
+import { requireReadable, requireWebhooksPlan, unreadableTypes } from "./checks.ts";
 import { findEndpoint, listEndpoints } from "./endpoint-store.ts";
 import { addEndpoint, changeEndpoint, MAX_ENDPOINTS, removeEndpoint, renewSecret } from "./endpoints.ts";
 import { eventCatalogue } from "./event-catalogue.ts";
@@ -148,18 +148,6 @@ webhookRoutes.openapi(rotateWebhookSecret, async (c) => {
 });
 
 /**
- * Requires that the caller's plan includes webhooks. As in every operation, 404 for a missing endpoint comes first.
- * @throws ApiError 404 or 403.
- */
-export async function requireWebhooksPlan(c: AppContext, webhookId?: string): Promise<void> {
-  if (c.get("caller").workspace.limits.webhooks) return;
-  const { db, workspaceId } = operationOf(c);
-  const [[endpoint]] = webhookId === undefined ? [[]] : await db.batch([findEndpoint(db, workspaceId, webhookId)]);
-  if (webhookId !== undefined && !endpoint) throw notFound("webhook endpoint");
-  throw planRequired();
-}
-
-/**
  * Requires that a URL's host resolves to public addresses; the schema has checked its syntax.
  * @throws ApiError 422, or 503 while the host cannot be resolved.
  */
@@ -168,30 +156,4 @@ async function requirePublicTarget(c: AppContext, url: string): Promise<void> {
   if (checked.verdict === "allowed") return;
   if (checked.verdict === "unavailable") throw unavailable("The url's host could not be looked up. Try again.", LOOKUP_RETRY_SECONDS);
   throw invalid([{ loc: ["body", "url"], ...valueError(urlRefusal(checked.reason)), input: url }]);
-}
-
-/** Returns the 403 error for a plan without webhooks. */
-export function planRequired(): ApiError<"plan_required"> {
-  return new ApiError("plan_required", "The plan does not include webhooks. Ask for one that does: pro or enterprise.");
-}
-
-/** Whether the caller's key may read the events of a type. */
-export function mayRead(c: AppContext, type: string): boolean {
-  return lackingScopes(c.get("caller").key.scopes, [type]).length === 0;
-}
-
-/** The types of events that the caller's key may not read. */
-export function unreadableTypes(c: AppContext): string[] {
-  return EVENT_TYPES.filter((type) => !mayRead(c, type));
-}
-
-/** Requires that the caller's key may read the events of these types. @throws ApiError insufficient_scope. */
-export function requireReadable(c: AppContext, types: readonly string[]): void {
-  if (lackingScopes(c.get("caller").key.scopes, types).length > 0) throw notReadable(c, types);
-}
-
-/** 403: the caller's key lacks scopes that the message names. */
-export function notReadable(c: AppContext, types: readonly string[]): ApiError<"insufficient_scope"> {
-  const scopes = lackingScopes(c.get("caller").key.scopes, types).join(" and ");
-  return new ApiError("insufficient_scope", `Events of the type ${types.join(", ")} need the scope ${scopes}. Use a key that carries it.`);
 }

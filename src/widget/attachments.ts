@@ -1,7 +1,7 @@
 import { fileNameOf, isImage } from "../attachments/file-type.ts";
 import { readContent } from "../attachments/contents.ts";
 import { verifyFileToken } from "../attachments/links.ts";
-import { toUploaded } from "../attachments/routes.ts";
+import { toUploaded } from "../attachments/checks.ts";
 import { agentOwner, findFile, visitorOwner } from "../attachments/store.ts";
 import { upload } from "../attachments/uploads.ts";
 import type { Attachment } from "../attachments/wire.ts";
