@@ -11,7 +11,8 @@ import { ApiError } from "../platform/http/errors.ts";
 import { checking } from "../platform/http/checks.ts";
 import { personName, toTimestamp } from "../platform/http/fields.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { type Change, closeLive, liveChannelOf, VIEWER_HEADER, type Viewer } from "../events/live-channel.ts";
+import { closeLive, liveChannelOf, VIEWER_HEADER, type Viewer } from "../events/live-channel.ts";
+import { CHANGE_KINDS } from "../events/live-protocol.ts";
 import { isOperatorToken, requireOperator } from "../operator/auth.ts";
 import { isSessionToken, verifyApiKey } from "../workspaces/api-key.ts";
 import { admitKey, operationOf, requireAddressLimit, requireConfig, unauthorized } from "../workspaces/checks.ts";
@@ -160,7 +161,7 @@ consoleRoutes.get("/live", async (c) => {
   await admitKey(c);
   requireAllowedMethod(c);
   const { workspace, key } = c.get("caller");
-  const kinds = (Object.keys(READ_SCOPES) as Change["kind"][]).filter((kind) => key.scopes.includes(READ_SCOPES[kind]));
+  const kinds = CHANGE_KINDS.filter((kind) => key.scopes.includes(READ_SCOPES[kind]));
   const closesWith = [sessionId, key.id, ...(key.member ? [key.member.id] : [])];
   const viewer: Viewer = { id: newId(0, Date.now()), name: key.member?.name ?? name, closesWith, kinds, expiresAtMs };
   const headers = new Headers(c.req.raw.headers);

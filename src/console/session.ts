@@ -5,6 +5,7 @@ import type { Check } from "../platform/http/checks.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { unauthorized } from "../workspaces/checks.ts";
+import { CONSOLE_HEADER } from "./protocol.ts";
 
 /** Who is signed in to the console. */
 export interface Session {
@@ -20,9 +21,6 @@ export interface Session {
 
 export const SESSION_MS = 12 * 60 * 60_000;
 const SESSION_CONTEXT = "console/session";
-
-/** A header that forms and scripts of other sites cannot send: it would need a CORS permission, which this service never gives. */
-const CONSOLE_HEADER = "X-Support-Agent-Console";
 
 /** Signs a person in and sets the cookie of the session, which lasts at most `SESSION_MS`. */
 export async function beginSession(c: AppContext, credential: string, name: string, expiresAtMs: number): Promise<Session> {

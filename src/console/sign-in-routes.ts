@@ -20,6 +20,7 @@ import { createRouter } from "../platform/http/router.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { clientAddress, requireAddressLimit } from "../workspaces/checks.ts";
 import { findSignInSettings } from "../workspaces/store.ts";
+import { ACCESS_COOKIE, type SignInProblem } from "./protocol.ts";
 import { beginSession, cookieName, isOwnNavigation, isOwnPage, isSecure, notThisPage, SESSION_MS } from "./session.ts";
 
 /*
@@ -32,14 +33,9 @@ export const signInPageRoutes = createRouter();
 /** How long somebody may take at the provider. */
 const PENDING_MS = 10 * 60_000;
 const COOKIE = "console-oidc";
-/** The cookie in which the sign-in page names the workspace: see web/console/session.ts. */
-const ACCESS_COOKIE = "console-access";
 /** The length of a state that `newToken` made. */
 const STATE = /^[\w-]{43}$/;
 const SLUG = /^[a-z0-9-]{1,63}$/;
-
-/** What the sign-in page explains: see web/console/sign-in.tsx. */
-type Problem = "access" | "expired" | "off" | "provider" | "refused";
 
 signInPageRoutes.get("/", async (c) => {
   requireAddressLimit(c);
@@ -181,7 +177,7 @@ function redirectUrl(c: AppContext): string {
 }
 
 /** Sends the browser to the sign-in page. */
-function toPage(c: Context, slug: string, problem?: Problem): Response {
+function toPage(c: Context, slug: string, problem?: SignInProblem): Response {
   const query = SLUG.test(slug) ? `?workspace=${slug}` : "";
   return leave(c, `/console/${query}${problem ? `#problem=${problem}` : ""}`);
 }

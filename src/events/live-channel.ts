@@ -1,12 +1,7 @@
 import { DurableObject, waitUntil } from "cloudflare:workers";
 import { objectOf } from "../platform/objects.ts";
 import { logRarely } from "../platform/telemetry/log.ts";
-
-/** A record that was created or changed. Pages that show it read it again with their own key. */
-export interface Change {
-  kind: "conversation" | "evaluation" | "lead" | "source";
-  id: string;
-}
+import { type Change, POLICY_VIOLATION, SESSION_ENDED } from "./live-protocol.ts";
 
 /** An open page of the console. */
 export interface Viewer {
@@ -43,10 +38,8 @@ const WINDOW_MS = 60_000;
 const MAX_OTHERS = 20;
 /** After this time a socket is closed. Its page opens another one, and its key is checked again, in case its revocation was missed. */
 const MAX_OPEN_MS = 10 * 60_000;
-/** The code of a socket that the server closes because it may not stay open (RFC 6455, section 7.4.1). */
-const POLICY_VIOLATION = 1008;
 /** Why a socket is closed: its page asks the user to sign in, or opens another socket with what the key may read now. */
-const CLOSE_REASONS = { ended: "The session has ended.", changed: "Connect again." };
+const CLOSE_REASONS = { ended: SESSION_ENDED, changed: "Connect again." };
 type CloseReason = keyof typeof CLOSE_REASONS;
 
 /**
