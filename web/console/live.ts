@@ -67,6 +67,11 @@ export function showReplying(conversationId: string, isReplying: boolean): void 
   sendPresence();
 }
 
+/** Returns a function that says whether a change concerns one of these records. */
+export function concerns(kind: Change["kind"], ...ids: readonly string[]): (change: Change) => boolean {
+  return (change) => change.kind === kind && (change.id === "*" || ids.includes(change.id));
+}
+
 /** Changes within this time lead to one call. */
 const DEBOUNCE_MS = 150;
 /** The least time between two calls, since a busy workspace changes all the time and each read counts toward its rate limit. */

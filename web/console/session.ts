@@ -134,11 +134,6 @@ export function nameOf(target: Target | SignInLink["target"]): string {
   return target.kind === "operator" ? "the operator's console" : `${target.workspace.name} (${target.workspace.slug})`;
 }
 
-/** The member whom a session or a link signs in; null for a key or the operator's token. */
-function memberOf(target: Target) {
-  return target.kind === "workspace" ? target.member : null;
-}
-
 /** @throws ApiError if the credential is neither a key nor the operator's token, or if the link has been used. */
 export async function signIn(credential: { secret: string } | { link: string }, name: string): Promise<void> {
   const next = await request<Session>("POST", "/console/session", { ...credential, name });
@@ -197,7 +192,7 @@ export function hasLanguageModel(): boolean {
 
 /** The member who is signed in; null with an API key and for the operator. */
 export function ownMember() {
-  return session.value ? memberOf(session.value) : null;
+  return session.value?.kind === "workspace" ? session.value.member : null;
 }
 
 /** Returns the signed-in user as an assignee. The name is empty if the user gave none. */
