@@ -21,7 +21,7 @@ import { logProblem } from "../platform/telemetry/log.ts";
 import { clientAddress, requireAddressLimit } from "../workspaces/checks.ts";
 import { findSignInSettings } from "../workspaces/store.ts";
 import { ACCESS_COOKIE, type SignInProblem } from "./protocol.ts";
-import { beginSession, cookieName, isOwnNavigation, isOwnPage, isSecure, notThisPage, SESSION_MS } from "./session.ts";
+import { beginSession, cookieName, cookieOptions, isOwnNavigation, isOwnPage, notThisPage, SESSION_MS } from "./session.ts";
 
 /*
  * Sign-in to the console with an account of the workspace's identity provider, through Cloudflare Access, or with a link in a mail.
@@ -78,7 +78,7 @@ signInPageRoutes.get("/access", async (c) => {
   // does not say any more where it came from. A page of another site could otherwise sign somebody in to a workspace of its own.
   const isOwn = slug !== "" && getCookie(c, cookieName(c, ACCESS_COOKIE)) === slug;
   if (!isOwn) return toPage(c, slug);
-  deleteCookie(c, cookieName(c, ACCESS_COOKIE), cookieOptions(c));
+  deleteCookie(c, cookieName(c, ACCESS_COOKIE), cookieOptions(c, "Lax"));
   const application = accessApplication(c.env);
   const { workspaceId, settings } = (await findSettings(c, slug)) ?? {};
   if (!application || !workspaceId || !settings?.methods.includes("access")) return toPage(c, slug, "off");
@@ -107,7 +107,8 @@ signInPageRoutes.get("/oidc", async (c) => {
   const pending: PendingSignIn = { workspaceId, slug, clientId, provider, nonce: newToken(), verifier: newToken() };
   const state = newToken();
   await keepPending(c.env, state, pending, Date.now() + PENDING_MS);
-  setCookie(c, cookieName(c, COOKIE), state, { ...cookieOptions(c), maxAge: PENDING_MS / 1000 });
+  // Lax, since the provider's page sends the browser back.
+  setCookie(c, cookieName(c, COOKIE), state, { ...cookieOptions(c, "Lax"), maxAge: PENDING_MS / 1000 });
   return leave(c, await authorizationUrl(pending, { state, redirectUrl: redirectUrl(c) }));
 });
 
@@ -122,7 +123,7 @@ signInPageRoutes.get("/oidc/callback", async (c) => {
   const account = await accountOf(c, pending, state);
   if (!account) return toPage(c, slug, "provider");
   const member = await memberOfAccount(c.env, c.get("meter"), workspaceId, account);
-  deleteCookie(c, cookieName(c, COOKIE), cookieOptions(c));
+  deleteCookie(c, cookieName(c, COOKIE), cookieOptions(c, "Lax"));
   return signIn(c, slug, member, { method: "oidc", account });
 });
 
@@ -186,9 +187,4 @@ function leave(c: Context, url: string): Response {
   c.header("Cache-Control", "no-store");
   c.header("Referrer-Policy", "no-referrer");
   return c.redirect(url, 303);
-}
-
-/** Lax, since the provider's page sends the browser back. */
-function cookieOptions(c: AppContext) {
-  return { path: "/", httpOnly: true, secure: isSecure(c), sameSite: "Lax" } as const;
 }

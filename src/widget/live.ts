@@ -1,6 +1,7 @@
 import { sessionOf } from "../chat/session.ts";
 import { EXPIRY_HEADER } from "../chat/visitor-sockets.ts";
 import { expiryOf } from "../chat/visitor-token.ts";
+import { requireUpgrade } from "../platform/http/checks.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { LIVE_PROTOCOL, namedProtocols, openConversation } from "./access.ts";
@@ -13,7 +14,7 @@ const RETRY_SECONDS = 60;
  */
 export async function followForVisitor(c: AppContext, conversationId: string): Promise<Response> {
   const { op, conversation, claim, visitor } = await openConversation(c, conversationId);
-  if (c.req.header("Upgrade")?.toLowerCase() !== "websocket") throw new ApiError("not_found", "Connect with a WebSocket.");
+  requireUpgrade(c);
   if (conversation.status === "resolved") {
     throw new ApiError("conflict", "The conversation is resolved. Send a message, which opens it again, before you follow it.");
   }
