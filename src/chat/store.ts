@@ -19,6 +19,7 @@ import { conversationRecord, messageRecord } from "../conversations/payloads.ts"
 import type { Citation } from "../knowledge/search-wire.ts";
 import { HUMAN_STATUSES, SILENCING_REASONS, transitionOn } from "../conversations/status.ts";
 import { appendEvent } from "../events/outbox.ts";
+import { MAX_HISTORY_MESSAGES } from "../models/limits.ts";
 import type { Database } from "../platform/db/client.ts";
 import { type BusinessHours, type ConversationStatus, type HandoffReason, UNANSWERED_REASONS } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
@@ -36,8 +37,6 @@ import type { ChatAnswer } from "./wire.ts";
 
 /** How many of the visitor's earlier messages a search takes into account. */
 export const MAX_PREVIOUS_QUESTIONS = 3;
-/** How many earlier messages of both sides a model is offered; the size of its context decides how many it reads. */
-export const MAX_HISTORY_MESSAGES = 16;
 
 /** How many of an agent's sources its replies name. */
 const MAX_TOPICS = 3;
