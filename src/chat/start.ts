@@ -9,13 +9,13 @@ import type { BusinessHours } from "../platform/db/columns.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import type { messages } from "../platform/db/schema.ts";
 import { IF_CHANGED, transact } from "../platform/db/sql.ts";
-import { anonIdForEmail, normalizeEmail } from "../platform/text.ts";
+import { normalizeEmail } from "../platform/text.ts";
 import { businessHoursOf } from "../workspaces/business-hours.ts";
 import { findBusinessHours } from "../workspaces/business-hours-store.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent } from "../workspaces/visitor-store.ts";
-import type { QuestionVisitor } from "./question.ts";
+import { mailVisitor, type QuestionVisitor } from "./question.ts";
 import { createStartedConversation, createThread, mayBeStarted } from "./start-store.ts";
 import { upsertVisitor } from "./visitor-store.ts";
 
@@ -90,10 +90,4 @@ function startWrites(db: Database, start: Start, { to, ...first }: FirstMessage)
     createReply(db, start, { ...first, id: messageId, nowMs, maxMessages: start.maxMessages }, []),
     ...appendEvent(db, event(), "message.human_replied", messageRecord(messageId)),
   ];
-}
-
-/** Returns the recipient of a mail as a visitor who is not verified, because nothing proves who reads the mail of an address. */
-function mailVisitor({ email, name }: { email: string; name: string | null }): QuestionVisitor {
-  const unproven = { externalId: null, verified: false, isProfileVerified: false, joins: null };
-  return { anonId: anonIdForEmail(email), name, email, ...unproven };
 }

@@ -8,8 +8,9 @@ import { memberOfAccount, memberOfAddress } from "../members/sign-in-by-account.
 import { mailSignInLink } from "../members/sign-in-by-mail.ts";
 import { CALLBACK_PATH, clientSecretContext, DEFAULT_METHODS, supportedMethods } from "../members/sign-in-settings.ts";
 import type { SignInRow } from "../members/sign-in-store.ts";
-import { findWorkspaceBySlug, type MemberRow } from "../members/store.ts";
+import type { MemberRow } from "../members/store.ts";
 import type { Account, PendingSignIn } from "../members/provider.ts";
+import { findSlug } from "../operator/store.ts";
 import { accessApplication } from "../platform/config.ts";
 import { decryptSecret } from "../platform/crypto/secrets.ts";
 import type { ConsoleMethod } from "../platform/db/columns.ts";
@@ -166,7 +167,7 @@ async function accountOf(c: AppContext, pending: PendingSignIn, state: string): 
 async function findSettings(c: AppContext, slug: string): Promise<{ workspaceId: string; settings: SignInRow | undefined } | undefined> {
   if (!SLUG.test(slug)) return undefined;
   const directory = directoryDb(c.env, c.get("meter"));
-  const [[found]] = await directory.batch([findWorkspaceBySlug(directory, slug)]);
+  const [[found]] = await directory.batch([findSlug(directory, slug)]);
   if (!found) return undefined;
   const { db } = newOperation(c.env, c.get("meter"), found.workspaceId);
   const [[settings]] = await db.batch([findSignInSettings(db, found.workspaceId)]);

@@ -1,6 +1,6 @@
 import type { Email } from "postal-mime";
 import { sessionOf } from "../chat/session.ts";
-import type { QuestionVisitor } from "../chat/question.ts";
+import { mailVisitor } from "../chat/question.ts";
 import { wakeEmails } from "../events/outbox.ts";
 import { secretValues } from "../platform/config.ts";
 import { keyedHash, sha256Hex } from "../platform/crypto/hashes.ts";
@@ -9,7 +9,7 @@ import { seededIds, shardOf } from "../platform/db/ids.ts";
 import { Fault, withoutData } from "../platform/telemetry/errors.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { anonIdForEmail, normalizeEmail, toSingleLine } from "../platform/text.ts";
+import { normalizeEmail, toSingleLine } from "../platform/text.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import type { RedactionSettings } from "../platform/db/columns.ts";
 import { HOUR_MS, monthOf } from "../platform/time.ts";
@@ -242,7 +242,7 @@ async function askAgent(
     subject,
     message: questionOf(mail, stored.names, redact),
     ...(stored.files && { files: stored.files }),
-    visitor: visitorOf(sender),
+    visitor: mailVisitor({ email: sender.address, name: sender.name }),
     quota: { period: monthOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,
     messageLimit,
@@ -274,12 +274,6 @@ async function questionIds(workspaceId: string, mailKey: string, atMs: number) {
   const nextId = await seededIds(`email-ids/1\0${mailKey}`, atMs);
   const shard = shardOf(workspaceId);
   return { conversationId: nextId(shard), questionId: nextId(shard), answerId: nextId(shard), visitorId: nextId(shard) };
-}
-
-/** The visitor who sent a mail. The sender is not verified, so it is never merged with a verified visitor. */
-function visitorOf({ address, name }: IncomingMail["sender"]): QuestionVisitor {
-  const unverified = { externalId: null, verified: false, isProfileVerified: false, joins: null };
-  return { anonId: anonIdForEmail(address), name, email: address, ...unverified };
 }
 
 function refuse(message: ForwardableEmailMessage, text: string, reason: string): MailResult {
