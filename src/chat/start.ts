@@ -3,10 +3,9 @@ import { conversationRecord, messageRecord } from "../conversations/payloads.ts"
 import { type ConversationKey, createReply, findConversationRecord, findMessage, type Member } from "../conversations/store.ts";
 import type { ConversationRecord } from "../conversations/wire.ts";
 import { announce } from "../events/live-channel.ts";
-import { appendEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
+import { appendEvent, newEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
 import type { BusinessHours } from "../platform/db/columns.ts";
-import { newId, shardOf } from "../platform/db/ids.ts";
 import type { messages } from "../platform/db/schema.ts";
 import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import { normalizeEmail } from "../platform/text.ts";
@@ -78,16 +77,15 @@ function startWrites(db: Database, start: Start, { to, ...first }: FirstMessage)
   const emailKey = visitor?.email ? normalizeEmail(visitor.email) : null;
   const started = { ...first, workspaceId, conversationId, nowMs, channel: to.channel, anonId: visitor?.anonId ?? null };
   const isAdmitted = mayBeStarted(started, windows);
-  const event = () => ({ id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs });
   const thread = to.channel === "email" && { address: normalizeEmail(to.email), subject: first.subject ?? "", nowMs };
   return [
     ...(visitor ? upsertVisitor(db, start, { ...visitor, emailKey }, isAdmitted) : []),
     createStartedConversation(db, started, isAdmitted),
     ...countSent(db, workspaceId, windows, IF_CHANGED),
-    ...appendEvent(db, event(), "conversation.created", conversationRecord(conversationId)),
+    ...appendEvent(db, newEvent(start, nowMs), "conversation.created", conversationRecord(conversationId)),
     ...(thread ? [createThread(db, start, thread)] : []),
     // No windows are passed, because the message was counted together with its conversation.
     createReply(db, start, { ...first, id: messageId, nowMs, maxMessages: start.maxMessages }, []),
-    ...appendEvent(db, event(), "message.human_replied", messageRecord(messageId)),
+    ...appendEvent(db, newEvent(start, nowMs), "message.human_replied", messageRecord(messageId)),
   ];
 }

@@ -1,5 +1,5 @@
 import { and, desc, eq, getTableColumns, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
-import { appendEvent } from "../events/outbox.ts";
+import { appendEvent, newEvent } from "../events/outbox.ts";
 import { areTakable, type TakenFiles, takenFiles } from "../attachments/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason, MAX_TAGS, type Priority } from "../platform/db/columns.ts";
@@ -303,11 +303,10 @@ export function createHandoff(
   const id = newId(shardOf(workspaceId), nowMs);
   const row = { id, workspaceId, agentId, conversationId, ...cause, status: "pending" as const, requestedAt: nowMs };
   const isWaiting = exists(conversations, isOwn(conversations, workspaceId, conversationId), eq(conversations.status, "needs_human"));
-  const event = { id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs };
   return [
     insertWhere(db, handoffs, row, sql`${isWaiting} AND ${mayBeSent(workspaceId, windows)}`).onConflictDoNothing(),
     ...countSent(db, workspaceId, windows, IF_CHANGED),
-    ...appendEvent(db, event, "handoff.created", handoffRecord(id)),
+    ...appendEvent(db, newEvent({ workspaceId, conversationId }, nowMs), "handoff.created", handoffRecord(id)),
     ...routeHandoff(db, { workspaceId, conversationId }, { id, isOpen: cause.opensAt === null, nowMs }, written),
   ] as const;
 }
