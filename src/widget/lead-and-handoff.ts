@@ -122,7 +122,7 @@ export async function requestHandoff(op: ConversationOperation, agentId: string,
  * counts as one of the day's messages of visitors.
  * @throws ApiError rate_limited.
  */
-export async function declineHandoff(op: ConversationOperation, _agentId: string, message: HandoffText, limits: Limits) {
+export async function declineHandoff(op: ConversationOperation, message: HandoffText, limits: Limits) {
   const { db, workspaceId, conversationId, nowMs } = op;
   const windows = windowsOf(visitorLimitOf(limits, "messages", null), nowMs);
   const notice = { id: newId(shardOf(workspaceId), nowMs), content: message.text, nowMs };
