@@ -6,7 +6,8 @@ import { cleanLine, MAX_TEXT_CHARS, truncateText } from "./clean.ts";
 import { hasClass, type PageFacts } from "./html-rules.ts";
 import { isMain, textLength, MarkdownRenderer } from "./html-text.ts";
 import { parseHtml, parsePage } from "./html-tree.ts";
-import { canonicalOfHeader, type PageHead, pageTitle, readHead, resolveLink } from "./page-head.ts";
+import { resolveLink } from "./links.ts";
+import { canonicalOfHeader, type PageHead, pageTitle, readHead } from "./page-head.ts";
 import { directivesOfHeader } from "./robots-directives.ts";
 import { decodeText, type ExtractedPage, type FetchedResponse, type PageLink } from "./response.ts";
 
