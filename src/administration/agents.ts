@@ -27,12 +27,13 @@ import type { StoredTool } from "../platform/db/columns.ts";
 import { timeOf } from "../platform/db/ids.ts";
 import type { agents } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
+import { DAY_MS } from "../platform/time.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { type Change, recordChange } from "./audit-store.ts";
 import type { agentCreateSchema, agentUpdateSchema } from "./wire.ts";
 
 /** How long the previous secret stays valid after a rotation. */
-const PREVIOUS_SECRET_MS = 24 * 60 * 60 * 1000;
+const PREVIOUS_SECRET_MS = DAY_MS;
 const SECRET_BYTES = 32;
 /** The creation of an agent claims the mail address first, and takes less than this. */
 const CLAIM_MS = 60_000;

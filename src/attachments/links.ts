@@ -3,6 +3,7 @@ import { BASE64URL, mintToken, type TokenFormat, verifyToken } from "../platform
 import { formatUuid, parseUuid } from "../platform/db/ids.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { toTimestamp } from "../platform/http/fields.ts";
+import { HOUR_MS } from "../platform/time.ts";
 import type { Attachment } from "./wire.ts";
 
 const ID_BYTES = 16;
@@ -19,7 +20,7 @@ const FORMAT: TokenFormat = {
 };
 
 /** An address is the same for this long, so that browsers do not load a file again with each list of messages. It ends as much later. */
-const SAME_FOR_MS = 12 * 60 * 60_000;
+const SAME_FOR_MS = 12 * HOUR_MS;
 
 /** The path of the addresses of files. */
 const FILES_PATH = "/widget/v1/attachments/";

@@ -1,6 +1,7 @@
 import type { Operation } from "../platform/db/client.ts";
 import type { attachments } from "../platform/db/schema.ts";
 import { IF_CHANGED, transact } from "../platform/db/sql.ts";
+import { HOUR_MS } from "../platform/time.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
 import { countSent, listSent } from "../workspaces/visitor-store.ts";
@@ -14,6 +15,9 @@ type AttachmentRow = typeof attachments.$inferSelect;
 const MAX_OBJECT_MEGABYTES = 9_000;
 /** Visitors leave a fifth of the space to the team. */
 const VISITORS_SHARE = 4 / 5;
+
+/** How long the message of a visitor may take its files. */
+export const USABLE_FOR_MS = HOUR_MS;
 
 /** A file as it was sent, in the pieces in which it was received. */
 interface SentFile {

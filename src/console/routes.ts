@@ -14,6 +14,7 @@ import { createRouter } from "../platform/http/router.ts";
 import { closeLive, liveChannelOf, VIEWER_HEADER, type Viewer } from "../events/live-channel.ts";
 import { CHANGE_KINDS } from "../events/live-protocol.ts";
 import { isOperatorToken, requireOperator } from "../operator/auth.ts";
+import { HOUR_MS } from "../platform/time.ts";
 import { isSessionToken, verifyApiKey } from "../workspaces/api-key.ts";
 import { admitKey, operationOf, requireAddressLimit, requireConfig } from "../workspaces/checks.ts";
 import { findWorkspace } from "../workspaces/store.ts";
@@ -37,7 +38,7 @@ import {
 
 const MAX_SECRET_LENGTH = 500;
 /** How long a link that signs in with a key works. */
-const LINK_MS = 60 * 60_000;
+const LINK_MS = HOUR_MS;
 
 const signInBody = z
   .strictObject({

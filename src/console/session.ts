@@ -4,6 +4,7 @@ import { decryptSecret, encryptSecret, UnreadableSecretError } from "../platform
 import { type Check, isUpgrade } from "../platform/http/checks.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
+import { HOUR_MS } from "../platform/time.ts";
 import { unauthorized } from "../workspaces/checks.ts";
 import { CONSOLE_HEADER } from "./protocol.ts";
 
@@ -19,7 +20,7 @@ export interface Session {
   expiresAtMs: number;
 }
 
-export const SESSION_MS = 12 * 60 * 60_000;
+export const SESSION_MS = 12 * HOUR_MS;
 const SESSION_CONTEXT = "console/session";
 
 /** Signs a person in and sets the cookie of the session, which lasts at most `SESSION_MS`. */

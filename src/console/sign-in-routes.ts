@@ -19,6 +19,7 @@ import type { AppContext } from "../platform/http/context.ts";
 import { emailAddress } from "../platform/http/fields.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
+import { MINUTE_MS } from "../platform/time.ts";
 import { clientAddress, requireAddressLimit } from "../workspaces/checks.ts";
 import { findSignInSettings } from "../workspaces/store.ts";
 import { ACCESS_COOKIE, type SignInProblem } from "./protocol.ts";
@@ -32,7 +33,7 @@ import { beginSession, cookieName, cookieOptions, isOwnNavigation, isOwnPage, no
 export const signInPageRoutes = createRouter();
 
 /** How long somebody may take at the provider. */
-const PENDING_MS = 10 * 60_000;
+const PENDING_MS = 10 * MINUTE_MS;
 const COOKIE = "console-oidc";
 /** The length of a state that `newToken` made. */
 const STATE = /^[\w-]{43}$/;

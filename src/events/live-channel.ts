@@ -1,6 +1,7 @@
 import { DurableObject, waitUntil } from "cloudflare:workers";
 import { objectOf } from "../platform/objects.ts";
 import { logRarely } from "../platform/telemetry/log.ts";
+import { MINUTE_MS } from "../platform/time.ts";
 import { type Change, POLICY_VIOLATION, SESSION_ENDED } from "./live-protocol.ts";
 
 /** An open page of the console. */
@@ -37,7 +38,7 @@ const WINDOW_MS = 60_000;
 /** How many of the other viewers of a conversation a page is told. */
 const MAX_OTHERS = 20;
 /** After this time a socket is closed. Its page opens another one, and its key is checked again, in case its revocation was missed. */
-const MAX_OPEN_MS = 10 * 60_000;
+const MAX_OPEN_MS = 10 * MINUTE_MS;
 /** Why a socket is closed: its page asks the user to sign in, or opens another socket with what the key may read now. */
 const CLOSE_REASONS = { ended: SESSION_ENDED, changed: "Connect again." };
 type CloseReason = keyof typeof CLOSE_REASONS;

@@ -3,7 +3,7 @@ import { readContent } from "../attachments/contents.ts";
 import { verifyFileToken } from "../attachments/links.ts";
 import { toUploaded } from "../attachments/checks.ts";
 import { agentOwner, findFile, visitorOwner } from "../attachments/store.ts";
-import { upload } from "../attachments/uploads.ts";
+import { upload, USABLE_FOR_MS } from "../attachments/uploads.ts";
 import type { Attachment } from "../attachments/wire.ts";
 import { secretValues } from "../platform/config.ts";
 import { isMapped } from "../platform/db/bindings.ts";
@@ -16,9 +16,6 @@ import { openAgent, requireChallenge } from "./access.ts";
 import { senderOf } from "./rate-limit.ts";
 import { findTokenVisitor } from "./store.ts";
 import { type AttachmentIn, attachmentInSchema } from "./wire.ts";
-
-/** How long a message may take a visitor's file. */
-const USABLE_FOR_MS = 60 * 60_000;
 
 /**
  * Stores a file that a visitor uploads.

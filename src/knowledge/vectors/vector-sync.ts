@@ -1,5 +1,6 @@
 import { type Embeddings, MAX_TEXTS_PER_EMBEDDING_CALL } from "../../models/model.ts";
 import { logProblem } from "../../platform/telemetry/log.ts";
+import { DAY_MS, MINUTE_MS } from "../../platform/time.ts";
 import type { IndexStore } from "../indexing/store.ts";
 import { EmbeddedVectors } from "./embedded-vectors.ts";
 import { parseVersion, type VectorEngines } from "./vector-engines.ts";
@@ -27,18 +28,18 @@ const NAMING_BATCH = 400;
 const GETS_PER_STEP = 5;
 /** The limits of one alarm, well below the calls and the time that the platform allows one invocation. */
 const MAX_STEPS_PER_RUN = 40;
-const MAX_RUN_MS = 5 * 60_000;
+const MAX_RUN_MS = 5 * MINUTE_MS;
 /** Vectorize applies 99 % of writes within two minutes; after this delay, a late put is visible too. */
-const VERIFY_DELAY_MS = 5 * 60_000;
+const VERIFY_DELAY_MS = 5 * MINUTE_MS;
 /** The first delay after a failure; each further one doubles it. */
 const RETRY_DELAY_MS = 5_000;
-const MAX_RETRY_DELAY_MS = 15 * 60_000;
+const MAX_RETRY_DELAY_MS = 15 * MINUTE_MS;
 /** A text that the model refuses is retried, since the refusal may have been a rate limit. */
-const REFUSED_RETRY_DELAY_MS = 24 * 60 * 60_000;
+const REFUSED_RETRY_DELAY_MS = DAY_MS;
 /** While an index in Vectorize is not bound, the names of the vectors there are kept, and their removal is tried again. */
-const UNBOUND_RETRY_DELAY_MS = 24 * 60 * 60_000;
+const UNBOUND_RETRY_DELAY_MS = DAY_MS;
 /** An object that has as many vectors as it may is checked again, since sources may have been removed. */
-const FULL_RETRY_DELAY_MS = 24 * 60 * 60_000;
+const FULL_RETRY_DELAY_MS = DAY_MS;
 
 /** The vectors that are searched, and the embeddings with which they were computed. */
 export interface ServingVectors {
