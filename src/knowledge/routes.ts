@@ -2,7 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { findAgentBrief } from "../agents/store.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
-import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
+import { ApiError, invalid, notFound, retryAfter } from "../platform/http/errors.ts";
 import { agentRef, uuid } from "../platform/http/fields.ts";
 import { formBody } from "../platform/http/multipart.ts";
 import { pageQuery, toPage, wholePage } from "../platform/http/page.ts";
@@ -186,7 +186,7 @@ function createdSource(c: AppContext, creation: SourceCreation) {
       throw tooMuchText(c, creation.bytes);
     case "too_many_waiting": {
       const message = "Too many files of this agent are waiting to be read. Try again when some of their sources are ready.";
-      throw new ApiError("rate_limited", message, { headers: { "Retry-After": String(WAITING_RETRY_SECONDS) } });
+      throw new ApiError("rate_limited", message, retryAfter(WAITING_RETRY_SECONDS));
     }
   }
 }

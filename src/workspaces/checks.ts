@@ -4,7 +4,7 @@ import { newOperation } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { Check } from "../platform/http/checks.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
-import { ApiError, type ErrorCode, unavailable } from "../platform/http/errors.ts";
+import { ApiError, type ErrorCode, retryAfter, unavailable } from "../platform/http/errors.ts";
 import { answerInRegion } from "../platform/http/region.ts";
 import { LruCache } from "../platform/lru-cache.ts";
 import { type AuditedOperation, OPERATOR_ACTOR } from "./audit-store.ts";
@@ -225,7 +225,7 @@ function setRateHeaders(c: AppContext, window: WindowState): void {
 /** Returns a 429 error with Retry-After. */
 export function rateLimited(window: WindowState, reason: string): ApiError<"rate_limited"> {
   const seconds = Math.max(1, Math.ceil(window.retryInMs / 1000));
-  return new ApiError("rate_limited", `${reason} Try again in ${seconds} s.`, { headers: { "Retry-After": String(seconds) } });
+  return new ApiError("rate_limited", `${reason} Try again in ${seconds} s.`, retryAfter(seconds));
 }
 
 /** The limits that are reached, in words for visitors (`one`) or for everybody (`all`). */
@@ -246,7 +246,7 @@ export function flowLimited({ flow, sender, endMs }: VisitorWindow, nowMs: numbe
   const [unit, length] = seconds > 2 * 3600 ? ["hour", 3600] : ["minute", 60];
   const wait = new Intl.NumberFormat("en", { style: "unit", unit, unitDisplay: "long" }).format(Math.ceil(seconds / length));
   const reason = FULL_REASONS[flow][sender === ALL_SENDERS ? "all" : "one"];
-  return new ApiError("rate_limited", `${reason} Please try again in ${wait}.`, { headers: { "Retry-After": String(seconds) } });
+  return new ApiError("rate_limited", `${reason} Please try again in ${wait}.`, retryAfter(seconds));
 }
 
 /** Who sent a request: the member or, with an API key, the key. */
