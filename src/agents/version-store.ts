@@ -3,19 +3,13 @@ import { alias } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import type { VersionSettings } from "../platform/db/columns.ts";
 import { agents, agentVersions, apiKeys, conversations, members } from "../platform/db/schema.ts";
-import { exists, IF_CHANGED, insertWhere, isOfAgent, isOwn, withFields } from "../platform/db/sql.ts";
+import { type AgentKey, exists, IF_CHANGED, insertWhere, isOfAgent, isOwn, withFields } from "../platform/db/sql.ts";
 import { type AnsweringVersion, DRAFT, VERSIONED } from "./versions.ts";
 
 /*
  * The versions of agents. The row of an agent holds the settings of the published version, so that a question reads one row. A change of
  * these settings also adds a version to `agent_versions`, in the same batch.
  */
-
-/** The id of an agent, and the workspace that it must belong to. */
-export interface AgentKey {
-  workspaceId: string;
-  agentId: string;
-}
 
 /** A version to be made. A repeated request has the same id. */
 export interface NewVersion {

@@ -38,7 +38,10 @@ export const LIVE_PROTOCOL = "support-agent";
 export const requireVisitor: Check = async (c) => {
   const token = bearerToken(c) ?? protocolToken(c);
   if (token === undefined) {
-    throw unauthorized("missing_visitor_token", "Send the visitor_token of the last answer in the header: Authorization: Bearer vt_…");
+    throw visitorUnauthorized(
+      "missing_visitor_token",
+      "Send the visitor_token of the last answer in the header: Authorization: Bearer vt_…",
+    );
   }
   const visitor = await checkToken(c, token);
   c.set("visitor", visitor);
@@ -75,11 +78,11 @@ async function checkToken(c: AppContext, token: string, agentId?: string): Promi
 }
 
 function invalidToken(message: string): ApiError {
-  return unauthorized("invalid_visitor_token", message);
+  return visitorUnauthorized("invalid_visitor_token", message);
 }
 
-/** Returns an error with the status 401. */
-export function unauthorized(code: ErrorCode, message: string): ApiError {
+/** Returns the 401 error for a visitor without a valid credential. */
+export function visitorUnauthorized(code: ErrorCode, message: string): ApiError {
   return new ApiError(code, message, { headers: { "WWW-Authenticate": "Bearer" } });
 }
 

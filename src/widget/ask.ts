@@ -12,7 +12,7 @@ import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { DAY_MS, monthOf } from "../platform/time.ts";
 import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
-import { conversationNotFound, openAgent, openConversation, redactInput, requireChallenge, unauthorized } from "./access.ts";
+import { conversationNotFound, openAgent, openConversation, redactInput, requireChallenge, visitorUnauthorized } from "./access.ts";
 import { type Identity, readIdentityToken, readUserHash } from "./identity.ts";
 import { senderOf } from "./rate-limit.ts";
 import { findVisitorAnswer, findVisitorConversation } from "./store.ts";
@@ -148,7 +148,7 @@ async function readIdentity(env: Env, agent: AgentRow, body: MessageIn, nowMs: n
   const { secrets, unreadable } = await identitySecretsOf(env, agent, nowMs);
   const read = token ? await readIdentityToken(token, secrets, nowMs) : await readUserHash(hash!, user!, secrets);
   if ("problem" in read && unreadable) throw unreadable;
-  if ("problem" in read) throw unauthorized("invalid_identity", read.problem);
+  if ("problem" in read) throw visitorUnauthorized("invalid_identity", read.problem);
   return read.identity;
 }
 
