@@ -39,7 +39,7 @@ export type SourceCreation =
   | { outcome: "agent_not_found" }
   | { outcome: "too_many" }
   | TooLarge
-  /** As many files of the agent wait to be read as may wait. */
+  /** The agent's waiting files have reached their limit. */
   | { outcome: "too_many_waiting" }
   | RateLimited;
 

@@ -2,7 +2,7 @@ import { sha256Hex } from "../platform/crypto/hashes.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
 import type { SignInMethod } from "../platform/db/columns.ts";
 
-/** What a sign-in link signs in with: an API key or the operator's token, as a member, or as who has a verified address. */
+/** What a sign-in link contains: an API key or the operator's token, a member, or a verified address. */
 export type LinkTarget = { credential: string } | MemberLink | AddressLink;
 
 /** The link of an invitation, for the member as of a time: a sign-in or any change of the member ends it. */
@@ -12,7 +12,7 @@ export interface MemberLink {
   updatedAt: number;
 }
 
-/** A link in a mail that somebody asked for. Whom the address signs in is decided when the link is used. */
+/** A link in a mail that somebody asked for. The member is looked up by the address when the link is used. */
 export interface AddressLink {
   workspaceId: string;
   /** In lower case. */

@@ -1,8 +1,8 @@
 /**
- * The tables of an agent's object, without those of vectors of other models. `file_parts` holds the uploaded files whose text is not extracted
- * yet; the first part of each counts the reads of the file that have begun, and `upload_id` tells one upload for a source from the next. A row of `sentence_vectors` has the int8 vectors of all
- * segments of a chunk, one after the other, and one of `question_vectors` that of a curated question, or NULL in another language than
- * the encoder's.
+ * The tables of an agent's object, without those of vectors of other models. `file_parts` holds the uploaded files whose text is not
+ * extracted yet; the first part of each counts the reads of the file that have begun, and `upload_id` tells one upload for a source from
+ * the next. A row of `sentence_vectors` has the int8 vectors of all segments of a chunk, one after the other, and one of
+ * `question_vectors` that of a curated question, or NULL in another language than the encoder's.
  */
 export const TABLES = `
 CREATE TABLE texts (source_id TEXT PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;
