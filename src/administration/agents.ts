@@ -20,6 +20,7 @@ import type { AgentRow } from "../agents/wire.ts";
 import { eraseEvaluations } from "../evaluations/store.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { eraseAgentKnowledge } from "../knowledge/store.ts";
+import { BASE64URL } from "../platform/crypto/base64url.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
 import { hasDatabase } from "../platform/db/bindings.ts";
 import { directoryDb, newOperation, type Operation } from "../platform/db/client.ts";
@@ -187,7 +188,7 @@ export async function rotateIdentitySecret(op: Change, agentId: string, revoke: 
   const nowMs = firstMs ?? op.nowMs;
   const once = firstMs !== undefined;
   const context = identityContext(agentId);
-  const fresh = crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
+  const fresh = BASE64URL.encode(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
   const identitySecret = await encryptSecret(env, fresh, context);
   const previousUntilMs = revoke ? null : nowMs + PREVIOUS_SECRET_MS;
   const statement = replaceIdentitySecret(db, workspaceId, agentId, { identitySecret, previousUntilMs, nowMs, once });

@@ -1,6 +1,6 @@
 import { DurableObject, waitUntil } from "cloudflare:workers";
+import { inBackground } from "../platform/background.ts";
 import { objectOf } from "../platform/objects.ts";
-import { logRarely } from "../platform/telemetry/log.ts";
 import { MINUTE_MS } from "../platform/time.ts";
 import { type Change, POLICY_VIOLATION, SESSION_ENDED } from "./live-protocol.ts";
 
@@ -175,14 +175,12 @@ function notifyPages(env: Env, workspaceId: string, changes: Change[]): void {
     gatherings.delete(id);
   }
   gatherings.set(workspaceId, { notifiedAtMs: nowMs, changes });
-  const published = liveChannelOf(env, workspaceId).publish([...ofRecords.values()]);
-  waitUntil(Promise.resolve(published).catch((error: unknown) => logRarely("change_not_announced", {}, error)));
+  inBackground(liveChannelOf(env, workspaceId).publish([...ofRecords.values()]), "change_not_announced");
 }
 
 /** Closes the live channel of a session, key or member, see `close`. Nothing waits for it. */
 export function closeLive(env: Env, workspaceId: string, id: string, reason: CloseReason = "ended"): void {
-  const closed = liveChannelOf(env, workspaceId).close(id, reason);
-  waitUntil(Promise.resolve(closed).catch((error: unknown) => logRarely("live_not_closed", {}, error)));
+  inBackground(liveChannelOf(env, workspaceId).close(id, reason), "live_not_closed");
 }
 
 export function liveChannelOf(env: Env, workspaceId: string): DurableObjectStub<LiveChannel> {

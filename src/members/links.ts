@@ -1,3 +1,4 @@
+import { BASE64URL } from "../platform/crypto/base64url.ts";
 import { sha256Hex } from "../platform/crypto/hashes.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
 import type { SignInMethod } from "../platform/db/columns.ts";
@@ -76,7 +77,7 @@ export function linkUrl(requestUrl: string, token: string): string {
 
 /** Creates a random token. */
 export function newToken(): string {
-  return crypto.getRandomValues(new Uint8Array(TOKEN_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
+  return BASE64URL.encode(crypto.getRandomValues(new Uint8Array(TOKEN_BYTES)));
 }
 
 function pendingOf(env: Env, stateHash: string) {

@@ -7,6 +7,7 @@ import { type AnswerKey, resumedAnswer, streamedAnswer, streamedContinued, whole
 import { type AnswerVisitor, visitorFields, type VisitorToken } from "../chat/visitor-token.ts";
 import { type ToolResult, toolResultsInSchema } from "../chat/wire.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
+import { BASE64URL } from "../platform/crypto/base64url.ts";
 import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
@@ -187,7 +188,7 @@ async function newIds(
 
 /** Makes an anonymous id from random bytes. A client cannot choose it, because it could choose another visitor's id or an `api:` one. */
 function toAnonId(bytes: Uint8Array): string {
-  return `anon_${bytes.toBase64({ alphabet: "base64url", omitPadding: true })}`;
+  return `anon_${BASE64URL.encode(bytes)}`;
 }
 
 type FoundConversation = Awaited<ReturnType<typeof findVisitorConversation>>[number];

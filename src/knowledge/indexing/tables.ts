@@ -58,3 +58,6 @@ CREATE TABLE page_texts (page_id INTEGER PRIMARY KEY, title TEXT NOT NULL, text 
 CREATE TABLE page_blocks (
   source_id TEXT NOT NULL, block TEXT NOT NULL, pages INTEGER NOT NULL, PRIMARY KEY (source_id, block)) WITHOUT ROWID;
 `;
+
+/** SQL condition: a document is not of a generation that is being built. Such a generation has documents of its own, which no search finds yet. */
+export const IS_LIVE = "generation_id NOT IN (SELECT id FROM generations WHERE state = 'building')";

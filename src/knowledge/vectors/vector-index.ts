@@ -1,4 +1,5 @@
 import { type Passage, passageText } from "../../models/retrieval.ts";
+import { BASE64URL } from "../../platform/crypto/base64url.ts";
 import type { AgentKey } from "../../platform/db/sql.ts";
 import { truncateBytes } from "../../platform/text.ts";
 
@@ -72,5 +73,5 @@ export function embeddedQuestion(question: string): string {
 /** The name of a text's vector: a hash of version and text, 27 characters of base64url. */
 export async function vectorName(version: string, text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`${version}\n${text}`));
-  return new Uint8Array(digest, 0, NAME_BYTES).toBase64({ alphabet: "base64url", omitPadding: true });
+  return BASE64URL.encode(new Uint8Array(digest, 0, NAME_BYTES));
 }

@@ -20,11 +20,6 @@ export interface TokenEncoding {
   decode(text: string): Uint8Array;
 }
 
-export const BASE64URL: TokenEncoding = {
-  encode: (bytes) => bytes.toBase64({ alphabet: "base64url", omitPadding: true }),
-  decode: (text) => Uint8Array.fromBase64(text, { alphabet: "base64url" }),
-};
-
 /** The token of a payload of `payloadBytes` bytes. */
 export async function mintToken(format: TokenFormat, payload: Uint8Array, secret: string): Promise<string> {
   const mac = await macOf(format, payload, secret);
