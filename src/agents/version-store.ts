@@ -171,7 +171,7 @@ export function answeringVersion({ workspaceId, agentId }: AgentKey, wantsDraft:
   return sql`(SELECT json_object('number', v.number, 'settings', json(v.settings)) FROM ${agentVersions} v
     WHERE v.workspace_id = ${workspaceId} AND v.agent_id = ${agentId} AND v.number = ${wantsDraft ? DRAFT : rollout})`
     .mapWith((json: string) => JSON.parse(json) as AnsweringVersion)
-    .as("answering_version") as SQL.Aliased<AnsweringVersion | null>;
+    .as("answering_version");
 }
 
 /** Finds the version that answers a conversation instead of the published one. */

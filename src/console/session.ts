@@ -44,7 +44,7 @@ export async function endSession(c: AppContext): Promise<Session | undefined> {
  * The session of a request from a page of the console: it has the cookie and the header, and comes from this origin. A request that
  * another site caused has no session.
  */
-export async function sessionOf(c: AppContext): Promise<Session | undefined> {
+async function sessionOf(c: AppContext): Promise<Session | undefined> {
   if (c.req.header("Cookie") === undefined || !isOwnPage(c)) return undefined;
   const session = await readCookie(c);
   if (!session || Date.now() >= session.expiresAtMs) return undefined;

@@ -15,7 +15,7 @@ export interface TokenFormat {
 }
 
 /** `decode` may throw or return anything for a malformed text: a token is valid only if it encodes back to itself. */
-export interface TokenEncoding {
+interface TokenEncoding {
   encode(bytes: Uint8Array): string;
   decode(text: string): Uint8Array;
 }
