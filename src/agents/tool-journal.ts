@@ -20,6 +20,8 @@ type Journaled = { isKnown: true; result: CallResult } | { isKnown: false };
  */
 export class CallJournal {
   private turnId = "";
+  /** Whether the calls are stored: not after `forget`. */
+  private isKept = true;
   private readonly entries = new Map<string, Entry>();
   /** The calls of earlier attempts that this attempt has not asked for yet. */
   private readonly unclaimed = new Set<string>();
@@ -36,6 +38,7 @@ export class CallJournal {
     this.unclaimed.clear();
     if (turnId !== this.turnId) this.entries.clear();
     this.turnId = turnId;
+    this.isKept = true;
     const prefix = nameOf(turnId, "");
     for (const [name, entry] of this.storage?.list<Entry>({ prefix }) ?? []) this.entries.set(name.slice(prefix.length), entry);
     for (const key of this.entries.keys()) if (!replayed.includes(key)) this.unclaimed.add(key);
@@ -51,6 +54,12 @@ export class CallJournal {
     if (turnId !== this.turnId) this.open(turnId);
     for (const key of this.entries.keys()) this.remove(key);
     this.unclaimed.clear();
+  }
+
+  /** Forgets the calls, because the storage is erased. The calls that the running turn still makes are not stored. */
+  forget(): void {
+    this.isKept = false;
+    this.entries.clear();
   }
 
   /** Makes a call, unless this turn has made it before. @param key identifies the call in its turn. */
@@ -76,7 +85,7 @@ export class CallJournal {
 
   private store(key: string, entry: Entry): void {
     this.entries.set(key, entry);
-    this.storage?.put(nameOf(this.turnId, key), entry);
+    if (this.isKept) this.storage?.put(nameOf(this.turnId, key), entry);
   }
 
   private remove(key: string): void {

@@ -4,7 +4,6 @@ import { smallTalkOf, withoutSmallTalk } from "../text/intents.ts";
 import type { Tool, ToolOutcome } from "../models/model.ts";
 import type { Retrieval } from "../models/retrieval.ts";
 import type { Operation } from "../platform/db/client.ts";
-import { Fault } from "../platform/telemetry/errors.ts";
 import type { Question } from "./question.ts";
 import { MAX_PREVIOUS_QUESTIONS } from "./store.ts";
 import type { Search } from "./trace.ts";
@@ -126,7 +125,7 @@ async function createLead({ op, question, visitorId, visitorMessages }: ToolCont
   // The lead has the answer's id, so that a turn that runs again stores it once.
   const added = await addLead(op, fields, question.leadLimit, answerId);
   if (added.outcome === "rate_limited") return { kind: "note", text: "Nothing was kept: no more contact details can be taken today." };
-  if (added.outcome === "agent_not_found") throw new Fault("The agent no longer exists");
+  if (added.outcome === "not_found") return { kind: "note", text: "Nothing was kept: the conversation no longer exists." };
   return LEAD_KEPT;
 }
 

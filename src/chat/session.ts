@@ -224,9 +224,17 @@ export class ChatSession extends DurableObject<Env> {
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
     this.visitors.closeAll();
+    this.runner?.forgetCalls();
     // The queue drops turns that have not started, so nothing else would end their streams.
     for (const stream of this.streams.values()) if (!stream.started) stream.fail();
     await this.questionStored;
+  }
+
+  /** Deletes the object's storage. @returns a hold that keeps further turns waiting until the conversation's rows are erased too. */
+  async eraseHeld(): Promise<Hold> {
+    const hold = this.hold();
+    await this.erase();
+    return hold;
   }
 
   /**
@@ -236,9 +244,7 @@ export class ChatSession extends DurableObject<Env> {
   async eraseIdle(): Promise<Hold | null> {
     // Other calls of the object wait, so that no turn is added during the erasure.
     return this.ctx.blockConcurrencyWhile(async () => {
-      if (!this.turns.isIdle) return null;
-      await this.erase();
-      return this.hold();
+      return this.turns.isIdle ? this.eraseHeld() : null;
     });
   }
 

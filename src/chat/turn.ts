@@ -155,6 +155,11 @@ export class TurnRunner {
     return result;
   }
 
+  /** Forgets the calls of the running turn, because the storage is erased. */
+  forgetCalls(): void {
+    this.journal.forget();
+  }
+
   private async attempt(attempt: TurnAttempt): Promise<TurnResult> {
     const { question, op, listener, signal, suspended } = attempt;
     const { workspaceId, conversationId, answerId } = question;

@@ -100,8 +100,9 @@ export async function ingest(
   }
 }
 
-/** Fails a source whose wake-up has failed too often, unless another run has claimed it. */
-export async function failAfterRetries(env: Env, { workspaceId, agentId, sourceId }: IngestionMessage, meter = new Meter()): Promise<void> {
+/** Fails a source whose wake-up has failed too often, unless another run has claimed it or another sync was requested since. */
+export async function failAfterRetries(env: Env, message: IngestionMessage, meter = new Meter()): Promise<void> {
+  const { workspaceId, agentId, sourceId } = message;
   if (!hasDatabase(env, workspaceId)) return;
   const { db, nowMs, newId } = newOperation(env, meter, workspaceId);
   const [[source]] = await db.batch([findSource(db, workspaceId, agentId, sourceId)]);
@@ -112,7 +113,7 @@ export async function failAfterRetries(env: Env, { workspaceId, agentId, sourceI
   };
   const event = { id: newId(), workspaceId, nowMs };
   const [, ...written] = await db.batch([
-    failSource(db, sourceId, error, nextSyncAtMs(source, nowMs), nowMs),
+    failSource(db, message, error, nextSyncAtMs(source, nowMs), nowMs),
     ...appendEvent(db, event, "source.failed", sourceRecord(workspaceId, sourceId)),
   ]);
   await wakeDeliveries(env, written);

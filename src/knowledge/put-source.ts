@@ -1,5 +1,6 @@
+import { sql } from "drizzle-orm";
 import { sha256OfPieces } from "../platform/crypto/hashes.ts";
-import type { sources } from "../platform/db/schema.ts";
+import { sources } from "../platform/db/schema.ts";
 import { IF_CHANGED } from "../platform/db/sql.ts";
 import type { Metadata } from "../platform/db/columns.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
@@ -58,10 +59,14 @@ export async function putSource(op: KnowledgeOperation, limits: Limits, key: str
     return kept ? { outcome: "done", source: kept } : { outcome: "busy" };
   }
   if (fullWindow([day], counts)) return { outcome: "rate_limited", full: day };
+  // Of two requests at the same time, it is not known whose content is stored last. The hash of neither is kept then.
+  const mark = `replacing:${op.newId()}`;
+  await db.batch([updateSource(db, workspaceId, agentId, found.id, { contentHash: mark })]);
   const refusal = await replaceContent(op, limits, found, sent);
   if (refusal) return refusal;
+  const replacedHash = sql`CASE WHEN ${sources.contentHash} = ${mark} THEN ${contentHash} END`;
   const [[replaced]] = await db.batch([
-    updateText(db, workspaceId, agentId, found.id, { ...settings, contentHash }, nowMs),
+    updateText(db, workspaceId, agentId, found.id, { ...settings, contentHash: replacedHash }, nowMs),
     ...countSent(db, workspaceId, [day], IF_CHANGED),
   ]);
   // The consumer finds no row of a source that was deleted meanwhile, and removes its content.

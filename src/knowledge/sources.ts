@@ -269,10 +269,12 @@ export interface IngestionMessage {
   workspaceId: string;
   agentId: string;
   sourceId: string;
+  /** The sync that the wake-up is for; undefined in wake-ups that an earlier version of the service has sent. */
+  syncNumber?: number;
 }
 
 /** The columns of a source that a wake-up needs. */
-export type WakeableSource = Pick<SourceRow, "id" | "workspaceId" | "agentId" | "type">;
+export type WakeableSource = Pick<SourceRow, "id" | "workspaceId" | "agentId" | "type" | "syncNumber">;
 
 /**
  * Sends wake-ups for sources. Crawls and files have their own queue, since they take longer than texts. It delivers one message at a
@@ -282,7 +284,7 @@ export async function wakeSources(env: Env, sources: readonly WakeableSource[], 
   const messagesOf = (isText: boolean): IngestionMessage[] =>
     sources
       .filter(({ type }) => (type === "text") === isText)
-      .map(({ id, workspaceId, agentId }) => ({ workspaceId, agentId, sourceId: id }));
+      .map(({ id, workspaceId, agentId, syncNumber }) => ({ workspaceId, agentId, sourceId: id, syncNumber }));
   await Promise.all([
     sendWakeUps(env.INGESTION_QUEUE, messagesOf(true), delaySeconds),
     sendWakeUps(env.CRAWL_QUEUE, messagesOf(false), delaySeconds),

@@ -78,7 +78,7 @@ export function updateText(
   workspaceId: string,
   agentId: string,
   sourceId: string,
-  changes: Partial<NewSource>,
+  changes: Omit<Partial<NewSource>, "contentHash"> & { contentHash?: string | SQL | null },
   nowMs: number,
 ) {
   const status = sql`CASE WHEN ${sources.status} = 'processing' THEN 'processing' ELSE 'pending' END`;
@@ -123,7 +123,13 @@ export function requestDueSyncs(db: Database, nowMs: number, limit: number) {
 }
 
 /** The columns of a source that a wake-up needs. */
-const WAKE_COLUMNS = { id: sources.id, workspaceId: sources.workspaceId, agentId: sources.agentId, type: sources.type };
+const WAKE_COLUMNS = {
+  id: sources.id,
+  workspaceId: sources.workspaceId,
+  agentId: sources.agentId,
+  type: sources.type,
+  syncNumber: sources.syncNumber,
+};
 
 /** Claims a source for a run and returns it, if it is free. */
 export function claimSource(db: Database, sourceId: string, lease: { id: string; untilMs: number }, nowMs: number) {
@@ -166,19 +172,23 @@ export function releaseSource(db: Database, sourceId: string, leaseId: string, n
   return updateClaimed(db, sourceId, leaseId, { status: "pending", leaseId: null, leaseUntil: null, updatedAt: nowMs });
 }
 
-/** Fails a source, unless a run has its lease. That run will finish, or the sweep finds the source after the lease has expired. */
+/**
+ * Fails a source, unless a run has its lease or another sync was requested since. That run will finish, or the sweep finds the source after
+ * the lease has expired.
+ */
 export function failSource(
   db: Database,
-  sourceId: string,
+  { sourceId, syncNumber }: { sourceId: string; syncNumber?: number },
   error: { code: string; message: string },
   nextSyncAt: number | null,
   nowMs: number,
 ) {
   const released = { leaseId: null, leaseUntil: null, nextSyncAt, updatedAt: nowMs };
+  const isCurrent = syncNumber === undefined ? undefined : eq(sources.syncNumber, syncNumber);
   return db
     .update(sources)
     .set({ status: "failed", errorCode: error.code, errorMessage: error.message, ...released })
-    .where(and(eq(sources.id, sourceId), isFree(nowMs)));
+    .where(and(eq(sources.id, sourceId), isCurrent, isFree(nowMs)));
 }
 
 /** Lists sources that have been pending since before `waitingSinceMs` or whose lease has expired: a wake-up was lost or a run was interrupted. */

@@ -51,8 +51,8 @@ export async function listLeadRows(op: Operation, query: Omit<LeadQuery, "q"> & 
   return (await db.batch([page]))[0];
 }
 
-/** The outcome of adding a lead. */
-type AddResult = { outcome: "added"; lead: LeadRow } | { outcome: "agent_not_found" } | { outcome: "rate_limited"; full: VisitorWindow };
+/** The outcome of adding a lead: `not_found` if its agent, visitor or conversation no longer exists. */
+type AddResult = { outcome: "added"; lead: LeadRow } | { outcome: "not_found" } | { outcome: "rate_limited"; full: VisitorWindow };
 
 /**
  * Adds a lead with its event, and indexes it. If the index cannot be reached, the lead is stored and the sweep indexes it later.
@@ -81,7 +81,7 @@ export async function addLead(op: Operation, fields: NewLead, limit?: VisitorLim
   const [[lead]] = after;
   const full = fullWindow(windows, before[0]);
   if (lead) announce(op.env, workspaceId, { kind: "lead", id: lead.id });
-  if (!lead) return full ? { outcome: "rate_limited", full } : { outcome: "agent_not_found" };
+  if (!lead) return full ? { outcome: "rate_limited", full } : { outcome: "not_found" };
   try {
     await putLeads(op, [lead]);
     waitUntil(confirmIndexed(op, [lead]));

@@ -1,8 +1,8 @@
 import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
 import { agentExists } from "../agents/store.ts";
 import type { Database } from "../platform/db/client.ts";
-import { leadCounts, leadDays, leads } from "../platform/db/schema.ts";
-import { findOwn, importCompleted, insertWhere, isAmong, type Page, recordJson } from "../platform/db/sql.ts";
+import { conversations, leadCounts, leadDays, leads, visitors } from "../platform/db/schema.ts";
+import { exists, findOwn, importCompleted, insertWhere, isAmong, isOwn, type Page, recordJson } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import { DAY_MS } from "../platform/time.ts";
 import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
@@ -44,10 +44,15 @@ export function findLead(db: Database, workspaceId: string, leadId: string) {
   return findOwn(db, leads, workspaceId, leadId);
 }
 
-/** Adds a lead if the workspace has the agent and each rate-limit window has room. */
+/** Adds a lead if its agent exists, its visitor and conversation were not erased meanwhile, and each rate-limit window has room. */
 export function createLead(db: Database, lead: typeof leads.$inferInsert, windows: readonly VisitorWindow[]) {
-  const { workspaceId, agentId } = lead;
-  const condition = sql`${agentExists(workspaceId, agentId)} AND ${mayBeSent(workspaceId, windows)}`;
+  const { workspaceId, agentId, conversationId, visitorId } = lead;
+  const condition = and(
+    agentExists(workspaceId, agentId),
+    conversationId ? exists(conversations, isOwn(conversations, workspaceId, conversationId)) : undefined,
+    visitorId ? exists(visitors, isOwn(visitors, workspaceId, visitorId)) : undefined,
+    mayBeSent(workspaceId, windows),
+  )!;
   return insertWhere(db, leads, lead, condition).onConflictDoNothing();
 }
 

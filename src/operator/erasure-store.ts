@@ -1,7 +1,7 @@
 import { and, eq, getTableName, inArray, isNotNull, type SQL } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import * as schema from "../platform/db/schema.ts";
-import { deleteSome, jsonIds, type TableOf } from "../platform/db/sql.ts";
+import { deleteSome, exists, jsonIds, type TableOf } from "../platform/db/sql.ts";
 
 const { agents, conversations, workspaces } = schema;
 
@@ -69,6 +69,11 @@ export function findDeletedWorkspace(db: Database, workspaceId: string) {
     .where(and(eq(workspaces.id, workspaceId), isNotNull(workspaces.deletedAt)));
 }
 
+/** SQL condition: the workspace is deleted and not erased yet. It is false once the workspace is imported again. */
+export function isDeleted(workspaceId: string): SQL {
+  return exists(workspaces, eq(workspaces.id, workspaceId), isNotNull(workspaces.deletedAt));
+}
+
 /** Lists some of the workspace's conversations, and some of its agents. Each of them has a Durable Object. */
 export function listSomeOwners(db: Database, workspaceId: string, limit: number) {
   const list = (table: typeof conversations | typeof agents) =>
@@ -76,22 +81,16 @@ export function listSomeOwners(db: Database, workspaceId: string, limit: number)
   return [list(conversations), list(agents)] as const;
 }
 
-/** Erases the rows of these conversations and agents, but not of their messages and other records. */
-export function eraseOwners(db: Database, conversationIds: string[], agentIds: string[]) {
+/** Erases the rows of these conversations and agents, but not of their messages and other records, if a condition holds. */
+export function eraseOwners(db: Database, conversationIds: string[], agentIds: string[], condition: SQL) {
   return [
-    db.delete(conversations).where(inArray(conversations.id, jsonIds(conversationIds))),
-    db.delete(agents).where(inArray(agents.id, jsonIds(agentIds))),
+    db.delete(conversations).where(and(inArray(conversations.id, jsonIds(conversationIds)), condition)),
+    db.delete(agents).where(and(inArray(agents.id, jsonIds(agentIds)), condition)),
   ] as const;
 }
 
-/** Erases up to `limit` rows of the workspace from each table, if a condition holds. By default it erases from all tables. */
-export function eraseSomeRows(
-  db: Database,
-  workspaceId: string,
-  limit: number,
-  tables: readonly TableOf[] = WORKSPACE_TABLES,
-  condition?: SQL,
-) {
+/** Erases up to `limit` rows of the workspace from each of the tables, if a condition holds. */
+export function eraseSomeRows(db: Database, workspaceId: string, limit: number, tables: readonly TableOf[], condition: SQL) {
   return tables.map((table) => {
     const isErased = and(eq(table.workspaceId, workspaceId), condition);
     return deleteSome(db, table, isErased, limit).returning({ workspaceId: table.workspaceId });
@@ -99,6 +98,6 @@ export function eraseSomeRows(
 }
 
 /** Erases the workspace's own row, which must be the last one, if a condition holds. */
-export function eraseWorkspace(db: Database, workspaceId: string, condition?: SQL) {
+export function eraseWorkspace(db: Database, workspaceId: string, condition: SQL) {
   return db.delete(workspaces).where(and(eq(workspaces.id, workspaceId), condition));
 }

@@ -9,7 +9,7 @@ import { type Database, directoryDb, newOperation, type Operation } from "../pla
 import { sendWakeUps } from "../platform/queue.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { gateOf } from "../workspaces/gate.ts";
-import { eraseOwners, eraseSomeRows, eraseWorkspace, findDeletedWorkspace, listSomeOwners } from "./erasure-store.ts";
+import { eraseOwners, eraseSomeRows, eraseWorkspace, findDeletedWorkspace, isDeleted, listSomeOwners, WORKSPACE_TABLES } from "./erasure-store.ts";
 import { releaseSlug } from "./store.ts";
 
 /** A wake-up for the erasure of one deleted workspace. */
@@ -35,9 +35,10 @@ export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, me
   if (!hasDatabase(env, workspaceId)) return "nothing_to_do";
   const op = newOperation(env, meter, workspaceId);
   const { db } = op;
-  const [[deleted]] = await db.batch([findDeletedWorkspace(db, workspaceId)]);
-  if (!deleted) return "nothing_to_do";
   for (let step = 0; step < STEPS_PER_RUN; step++) {
+    // Another run may have erased the workspace meanwhile, which may then have been imported again.
+    const [[deleted]] = await db.batch([findDeletedWorkspace(db, workspaceId)]);
+    if (!deleted) return "nothing_to_do";
     if (await eraseStep(op)) continue;
     const directory = directoryDb(env, meter);
     await directory.batch([releaseSlug(directory, workspaceId)]);
@@ -46,7 +47,7 @@ export async function eraseDeleted(env: Env, { workspaceId }: ErasureMessage, me
     await leadIndexOf(op).erase();
     await conversationIndexOf(op).erase();
     await gateOf(op).erase();
-    await db.batch([eraseWorkspace(db, workspaceId)]);
+    await db.batch([eraseWorkspace(db, workspaceId, isDeleted(workspaceId))]);
     return "erased";
   }
   await sendWakeUps(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
@@ -62,10 +63,10 @@ async function eraseStep(op: Operation): Promise<boolean> {
     const agentIds = agents.map(({ id }) => id);
     await Promise.all([...conversationIds.map((id) => sessionOf(op, id).erase()), ...agentIds.map((id) => indexOf(op, id).erase())]);
     await releaseAgentAddresses(directoryDb(env, meter), workspaceId, agentIds);
-    await db.batch(eraseOwners(db, conversationIds, agentIds));
+    await db.batch(eraseOwners(db, conversationIds, agentIds, isDeleted(workspaceId)));
     return true;
   }
-  const [first, ...rest] = eraseSomeRows(db, workspaceId, ROWS_PER_STEP);
+  const [first, ...rest] = eraseSomeRows(db, workspaceId, ROWS_PER_STEP, WORKSPACE_TABLES, isDeleted(workspaceId));
   const removed = await db.batch([first!, ...rest]);
   return removed.some((rows) => rows.length > 0);
 }

@@ -135,10 +135,15 @@ const erasePersonThreads: Step = async ({ db, workspaceId }, person, deleted) =>
   return false;
 };
 
-const erasePersonVisitors: Step = async ({ db, workspaceId }, person, deleted) => {
-  const [erased] = await db.batch([eraseVisitors(db, workspaceId, person)]);
+const erasePersonVisitors: Step = async (op, person, deleted) => {
+  const { db, workspaceId } = op;
+  const [erased, left] = await db.batch([eraseVisitors(db, workspaceId, person), listVisitors(db, workspaceId, person)]);
   addCounts(deleted, { visitors: erased.length });
-  return false;
+  if (left.length === 0) return false;
+  // A visitor who is left has begun a conversation meanwhile.
+  await erasePersonConversations(op, person, deleted);
+  await eraseLeadsByVisitor(op, person, deleted);
+  return true;
 };
 
 const eraseLeadsByVisitor: Step = async (op, person, deleted) => {
@@ -185,9 +190,8 @@ export async function eraseConversations(
   using holds = new DisposableStack();
   const eraseSession = async (id: string): Promise<string[]> => {
     const session = sessionOf(op, id);
-    if (inactiveSinceMs === undefined) await session.erase();
-    else if (!holds.use(await session.eraseIdle())) return [];
-    return [id];
+    const hold = await (inactiveSinceMs === undefined ? session.eraseHeld() : session.eraseIdle());
+    return holds.use(hold) ? [id] : [];
   };
   const erased = (await Promise.all(ids.map(eraseSession))).flat();
   if (erased.length > 0) await conversationIndexOf(op).remove(erased);

@@ -3,7 +3,7 @@ import { c, CONVERSATION_RECORD } from "../conversations/payloads.ts";
 import type { PersonIdentifier } from "../conversations/persons.ts";
 import type { Database } from "../platform/db/client.ts";
 import { conversations, handoffs, leads, members, messageFeedback, messages, visitors } from "../platform/db/schema.ts";
-import { isAmong, isOfConversation, jsonIds } from "../platform/db/sql.ts";
+import { exists, isAmong, isOfConversation, jsonIds } from "../platform/db/sql.ts";
 
 /** A page of a list that is read in the order of ids. */
 export interface Slice {
@@ -119,9 +119,14 @@ export function listLeadsByVisitor(db: Database, workspaceId: string, person: Pe
   return db.select({ id: leads.id }).from(leads).where(isLeadOfVisitor(workspaceId, person)).limit(limit);
 }
 
-/** Deletes a person's visitors. Returns those that existed. */
+/** Deletes a person's visitors, except those who have conversations or leads that the person's erasure would find. Returns those that existed. */
 export function eraseVisitors(db: Database, workspaceId: string, person: PersonIdentifier) {
-  return db.delete(visitors).where(isPersonsVisitor(workspaceId, person)).returning({ id: visitors.id });
+  const hasConversation = exists(conversations, eq(conversations.workspaceId, workspaceId), eq(conversations.visitorId, visitors.id));
+  const hasLead = exists(leads, eq(leads.visitorId, visitors.id), isLeadOfVisitor(workspaceId, person));
+  return db
+    .delete(visitors)
+    .where(and(isPersonsVisitor(workspaceId, person), not(hasConversation), not(hasLead)))
+    .returning({ id: visitors.id });
 }
 
 function isPersonsVisitor(workspaceId: string, person: PersonIdentifier): SQL {

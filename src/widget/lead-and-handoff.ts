@@ -54,7 +54,7 @@ export async function createVisitorLead(c: AppContext, agentId: string, body: Le
   };
   const added = await addLead(op, fields, visitorLimitOf(limits, "leads", sender), await leadIdOf(op, fields, sender));
   if (added.outcome === "rate_limited") throw flowLimited(added.full, op.nowMs);
-  if (added.outcome === "agent_not_found") throw notFound("agent");
+  if (added.outcome === "not_found") throw notFound("agent");
   return added.lead;
 }
 

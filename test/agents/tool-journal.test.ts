@@ -22,12 +22,13 @@ let storage: Storage;
 let made: string[];
 
 /** A life of the object that runs the turn. */
-function life(turnId = "turn"): { call: (key: string, result?: CallResult | "dies") => Promise<string>; close: () => void } {
+function life(turnId = "turn") {
   const journal = new CallJournal(storage);
   journal.open(turnId);
   return {
+    journal,
     close: () => journal.close(turnId),
-    call: async (key, result = done(key)) => {
+    call: async (key: string, result: CallResult | "dies" = done(key)) => {
       const make = async () => {
         made.push(key);
         if (result === "dies") throw new Error("The object died");
@@ -142,4 +143,13 @@ test("without storage, calls are kept in memory", async () => {
     expect(await journal.once("a", make)).toMatchObject({ isKnown: true });
   }
   expect(made).toEqual(["a"]);
+});
+
+test("a call that ends after its storage was erased is not stored", async () => {
+  const { call, journal } = life();
+  await call("a");
+  journal.forget();
+  storage.entries.clear();
+  expect(await call("b")).toBe("answered");
+  expect(storage.entries.size).toBe(0);
 });

@@ -267,3 +267,48 @@ test("an approval of a conversation that was resolved meanwhile is still carried
   expect(await answered()).toMatchObject({ status: "resolved" });
   expect(await paid()).toBe(1);
 });
+
+test("an answer that follows a decision may ask the team again", async () => {
+  const { conversation, list, decide, answered, paid } = await createFixture([REFUND, asks({ order: "A1", amount: 30 }), PAID]);
+  await decide("decline", { reason: "At most 30." });
+  await answered();
+  const { data, total } = await list("?status=pending");
+  expect([total, data]).toMatchObject([1, [{ arguments: { order: "A1", amount: 30 } }]]);
+  expect(await conversation()).toMatchObject({ status: "needs_human", handoff: { reason: "approval_required", status: "pending" } });
+  await decide("approve", {}, data[0].id);
+  expect(await answered(4)).toMatchObject({ status: "ai_handled", handoff: { status: "resolved" } });
+  expect(await paid()).toBe(1);
+});
+
+test("a visitor who asks for a human while a call waits gets one, whatever is decided", async () => {
+  const { ask, told, list, decide, conversation } = await createFixture();
+  await ask({ message: "I want to talk to a human", conversation_id: told.conversation_id });
+  await decide("approve");
+  await vi.waitFor(async () => expect((await list()).data).toMatchObject([{ outcome: "answered" }]), { timeout: 10_000 });
+  expect(await conversation()).toMatchObject({ status: "needs_human", handoff: { reason: "customer_request", status: "pending" } });
+});
+
+test("after a decision the agent has no tools that the caller runs", async () => {
+  const cancel = { type: "client", name: "cancel_order", description: "Cancels an order.", parameters: { type: "object", properties: {} } };
+  const host = newHost();
+  const { ask, workspace, requests } = await createScriptedAgent({ tools: [refund(host), cancel] }, [REFUND, SORRY]);
+  const { body: told } = await ask({ message: "Please refund and cancel my order A1.", user: { id: "ann" } });
+  const [{ id }] = (await workspace.call("GET", "/approvals")).body.data;
+  await workspace.call("POST", `/approvals/${id}/decline`, { reason: "No." });
+  await vi.waitFor(async () => expect((await workspace.call("GET", `/conversations/${told.conversation_id}`)).body.messages).toHaveLength(3));
+  const offered = (await requests()).map(({ tools }) => tools?.map((tool) => tool.function.name));
+  expect(offered[0]).toContain("cancel_order");
+  expect(offered[1]).not.toContain("cancel_order");
+});
+
+test("changed arguments are checked against the version that asked", async () => {
+  const { workspace, agent, ask } = await createScriptedAgent({}, [REFUND, PAID]);
+  const host = newHost();
+  await workspace.call("PATCH", `/agents/${agent.id}/versions/draft`, { tools: [refund(host)] });
+  await workspace.call("POST", `/agents/${agent.id}/versions/publish`, { rollout: 1 });
+  await ask({ message: "Please refund my order A1.", user: { id: "ann" } });
+  const [{ id }] = (await workspace.call("GET", "/approvals")).body.data;
+  const approve = (amount: number) => workspace.call("POST", `/approvals/${id}/approve`, { arguments: { order: "A1", amount } });
+  expect((await approve(500)).body.detail[0].msg).toContain("maximum");
+  expect(await approve(30)).toMatchObject({ status: 200, body: { arguments: { order: "A1", amount: 30 } } });
+});

@@ -121,3 +121,10 @@ test("what was written before the workspace masked it is masked in a summary and
   const read = (await readConversation(op, id, (text) => text.replaceAll("4111 1111 1111 1111", "masked")))!;
   expect(openQuestionOf(read)!.message).toBe("When are refunds paid to my card masked?");
 });
+
+test("a question with a word that hands off gets a suggestion too", async () => {
+  const { workspace, agentId, id } = await converse(["When are refunds paid?"]);
+  await workspace.call("PATCH", `/agents/${agentId}`, { handoff_words: ["refunds"] });
+  const { body } = await workspace.call("POST", `/conversations/${id}/suggested-reply`);
+  expect(body.content).toBe("Refunds are paid within five working days.");
+});

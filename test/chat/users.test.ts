@@ -96,3 +96,10 @@ test("the same user id in another workspace is another visitor", async () => {
   expect(await visitorOf(two.workspace, second)).toMatchObject({ anon_id: "api:user-1", name: null });
   expect((await visitorOf(one.workspace, first)).id).not.toBe((await visitorOf(two.workspace, second)).id);
 });
+
+test("an empty name keeps the known one, and an address may have any character that mail allows", async () => {
+  const { workspace, ask } = await createFixture();
+  const conversation = await ask({ user: { id: "user-1", name: "Ann", email: "ann&bob@mail.example.com" } });
+  await ask({ conversation_id: conversation, user: { id: "user-1", name: "  ", email: "ann/b=c@xn--mller-kva.example" } });
+  expect(await visitorOf(workspace, conversation)).toMatchObject({ name: "Ann", email: "ann/b=c@xn--mller-kva.example" });
+});

@@ -120,6 +120,7 @@ test("the message that hands a conversation off and later ones are unread until 
   expect((await read()).unread_count).toBe(0);
   await write("Thank you");
   expect((await read()).unread_count).toBe(1);
+  expect(await change({ status: "human_active" })).toMatchObject({ status: "human_active", unread_count: 1 });
   expect((await change({ status: "open" })).unread_count).toBe(0);
 });
 

@@ -286,7 +286,7 @@ test("files are sent to the queue that delivers one message at a time, apart fro
   const queue = (name: string) => ({
     sendBatch: async (messages: { body: IngestionMessage }[]) => void sent[name]!.push(...messages.map(({ body }) => body.sourceId)),
   });
-  const sources = SOURCE_TYPES.map((type) => ({ id: type, type, workspaceId: "w", agentId: "a" }));
+  const sources = SOURCE_TYPES.map((type) => ({ id: type, type, workspaceId: "w", agentId: "a", syncNumber: 1 }));
   await wakeSources(envWith({ INGESTION_QUEUE: queue("texts"), CRAWL_QUEUE: queue("others") }), sources);
   expect(sent).toEqual({ texts: ["text"], others: ["website", "url", "file"] });
   const consumers = wrangler.split("\n\n").filter((section) => section.includes(`queues.consumers]]\nqueue = "${QUEUE}"\n`));

@@ -38,6 +38,19 @@ describe("building a text source", () => {
     });
   });
 
+  test("a new name does not bring back the text that is replaced meanwhile", async () => {
+    const index = newIndex();
+    // A text of this size is hashed in several pieces.
+    await index.stageText("long", "Animals", longText(20_000), ROOM);
+    await runInDurableObject(index, async (instance: KnowledgeIndex) => {
+      const renamed = instance.stageText("long", "Beasts", null, ROOM);
+      await instance.stageText("long", "Animals", "# Birds\n\nAn eagle flies.", ROOM);
+      await renamed;
+    });
+    await ingest(index, "long", "run");
+    expect((await search(index, "eagle")).passages[0]).toMatchObject({ title: "Beasts", heading: "Birds" });
+  });
+
   test("continues after an eviction, with every chunk once", async () => {
     const index = newIndex();
     await index.stageText("long", "Animals", longText(SECTIONS), ROOM);

@@ -51,10 +51,18 @@ test("a lead has the same form in the list, in a search and in its event", async
 test("a lead for another workspace's agent leaves no lead, event or index entry", async () => {
   const [{ workspace, op }, other] = [await createFixture(), await createFixture()];
   await listen(workspace);
-  expect(await addLead(op, newLead(other.agents[0], { name: "Eve" }))).toEqual({ outcome: "agent_not_found" });
+  expect(await addLead(op, newLead(other.agents[0], { name: "Eve" }))).toEqual({ outcome: "not_found" });
   expect((await workspace.call("GET", "/leads")).body.total).toBe(0);
   expect(await query(workspace.id, "SELECT 1 FROM events WHERE workspace_id = ?", workspace.id)).toEqual([]);
   expect((await indexStorage(workspace)).tables).toEqual([]);
+});
+
+test("a lead of a visitor or conversation that was erased meanwhile is not kept", async () => {
+  const { workspace, op, agents } = await createFixture();
+  const erased = crypto.randomUUID();
+  for (const of of [{ visitorId: erased }, { conversationId: erased }])
+    expect(await addLead(op, newLead(agents[0], { name: "Ada", ...of }))).toEqual({ outcome: "not_found" });
+  expect((await workspace.call("GET", "/leads")).body.total).toBe(0);
 });
 
 test("another workspace's leads are neither listed nor found, and the scope is required", async () => {

@@ -1,4 +1,8 @@
+import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { newOperation } from "../../src/platform/db/client.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { eraseVisitors } from "../../src/privacy/person-store.ts";
 import { createAgent, createWorkspace, newAddress, query, send } from "../harness.ts";
 
 const ANN = "ann@example.com";
@@ -81,4 +85,16 @@ test("records that were merged into another person's are that person's", async (
   expect(await find({ email: BOB })).toMatchObject({ visitors: 2, shared: 0, conversations: 2, leads: 0 });
   expect(await find({ external_id: "bob" })).toMatchObject({ visitors: 2, conversations: 2, leads: 1 });
   expect(lead.email).toBe(ANN);
+});
+
+test("a visitor who has begun another conversation is not erased before it", async () => {
+  const { workspace, ask } = await openBrowser();
+  const id = await ask("Hello again");
+  const [visitor] = await query<{ anon_id: string }>(workspace.id, "SELECT anon_id FROM visitors WHERE workspace_id = ?", workspace.id);
+  const { db } = newOperation(env, new Meter(), workspace.id);
+  const person = { type: "anon_id", value: visitor!.anon_id } as const;
+  expect((await db.batch([eraseVisitors(db, workspace.id, person)]))[0]).toEqual([]);
+  const erased = await workspace.call("DELETE", `/privacy/visitors?anon_id=${person.value}`);
+  expect(erased.body.deleted).toMatchObject({ visitors: 1, conversations: 2 });
+  expect((await workspace.call("GET", `/conversations/${id}`)).status).toBe(404);
 });

@@ -123,6 +123,30 @@ test("a conversation of a silent assignee goes to another member, and only busin
   expect((await workspace.call("GET", "/conversations?unassigned=true")).body.total).toBe(0);
 });
 
+test("a visitor who writes again waits since the first message without a reply, and a snooze begins the wait again", async () => {
+  const { workspace, handOff, assigneeOf, change } = await createTeam(2, { unassign_after_minutes: 10 });
+  const [id, snoozed] = [await handOff(), await handOff()];
+  const [first, kept] = [await assigneeOf(id), await assigneeOf(snoozed)];
+  await change(snoozed, { snoozed_until: new Date(Date.now() + MINUTE).toISOString() });
+  await query(workspace.id, "UPDATE conversations SET snoozed_until = ? WHERE id = ?", Date.now() - MINUTE, snoozed);
+  await sweepAfter(workspace, 9);
+  await handOff("Is anybody there?", { conversation_id: id });
+  await sweepAfter(workspace, 2);
+  expect(await assigneeOf(id)).not.toBe(first);
+  expect(await assigneeOf(snoozed)).toBe(kept);
+});
+
+test("a resolved conversation that is reopened leaves a member who was removed and a team that was deleted", async () => {
+  const { workspace, members, team, handOff, read, change } = await createTeam(1);
+  const id = await handOff();
+  await change(id, { status: "resolved" });
+  await workspace.call("DELETE", `/members/${members[0]!.id}`);
+  await workspace.call("DELETE", `/teams/${team.id}`);
+  expect(await read(id)).toMatchObject({ team_id: team.id, assignee: { id: members[0]!.id } });
+  await change(id, { status: "needs_human" });
+  expect(await read(id)).toMatchObject({ status: "needs_human", team_id: null, assignee: null });
+});
+
 test("the first rule that fits routes a hand-off of each channel, by channel, agent, language, tag and words", async () => {
   const workspace = await createWorkspace();
   const [agent, other] = [await createAgent(workspace), await createAgent(workspace)];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { BusinessHours } from "../../src/platform/db/columns.ts";
-import { businessHoursOf, openingAt, openingText } from "../../src/workspaces/business-hours.ts";
+import { businessHoursOf, openingAt, openingText, openMsBetween } from "../../src/workspaces/business-hours.ts";
 import { createWorkspace } from "../harness.ts";
 
 const ALL_DAY = [{ from: "00:00", to: "24:00" }];
@@ -49,6 +49,17 @@ test.each(MOMENTS)("%s: it is known whether the team is there, and when it opens
   const hours = businessHoursOf({ time_zone: "Europe/Vienna", ...given });
   const opensAtMs = opens === undefined ? null : Date.parse(opens);
   expect(openingAt(hours, Date.parse(at))).toEqual({ isOpen: opens === undefined, opensAtMs });
+});
+
+test.each([
+  ["on one day", "2026-11-30T07:00Z", "2026-11-30T09:00Z", 60],
+  ["over a night", "2026-11-30T16:00Z", "2026-12-01T08:15Z", 45],
+  ["over a lunch break", "2026-12-01T10:50Z", "2026-12-01T12:20Z", 30],
+  ["over a weekend without hours", "2026-12-03T10:00Z", "2026-12-07T08:10Z", 10],
+  ["while it is away", "2026-12-05T10:00Z", "2026-12-05T12:00Z", 0],
+])("the time in which the team is there is counted %s", (_, start, end, minutes) => {
+  const hours = businessHoursOf({ time_zone: "Europe/Vienna", hours: WEEK });
+  expect(openMsBetween(hours, Date.parse(start), Date.parse(end))).toBe(minutes * 60_000);
 });
 
 test("in a whole year of zones whose clocks change, each opening is later, and the team is then there", () => {

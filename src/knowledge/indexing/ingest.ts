@@ -1,7 +1,7 @@
 import { sha256OfPieces } from "../../platform/crypto/hashes.ts";
 import { terms } from "../../text/terms.ts";
 import { type Chunk, chunks, type ChunkSlices, cleanText } from "./chunk.ts";
-import type { Generation, IndexStore, NewChunk } from "./store.ts";
+import type { Generation, IndexStore, NewChunk, StagedText } from "./store.ts";
 
 /** The progress of a build. The caller repeats the step until it is done. */
 export type IngestProgress =
@@ -91,13 +91,15 @@ export class TextIngestion {
     { name, text, uploadId }: { name: string; text: string | null; uploadId?: string | undefined },
     maxBytes: number,
   ): Promise<number | undefined> {
-    const stored = this.store.isEmpty ? undefined : this.store.findText(sourceId);
+    const before = this.findText(sourceId);
     // A waiting file gets its new name when its text is extracted.
-    if (text === null && !stored) return undefined;
+    if (text === null && !before) return undefined;
     const bytes = new TextEncoder().encode(text ?? this.store.readText(sourceId));
     const hash = await contentHash(name, bytes);
-    // The hash is awaited, so the file may have been replaced until now.
+    // The hash is awaited, so the file or the text may have been replaced until now.
     if (uploadId !== undefined && !this.store.hasUpload(sourceId, uploadId)) return undefined;
+    const stored = this.findText(sourceId);
+    if (text === null && stored?.hash !== before?.hash) return this.stage(sourceId, { name, text, uploadId }, maxBytes);
     const isNew = stored?.hash !== hash;
     const total = this.store.textBytesBeside(sourceId) + bytes.length;
     if (isNew && total > maxBytes) return total;
@@ -111,7 +113,7 @@ export class TextIngestion {
 
   /** Takes one step of building a generation. */
   step(sourceId: string, runId: string): IngestProgress {
-    const text = this.store.isEmpty ? undefined : this.store.findText(sourceId);
+    const text = this.findText(sourceId);
     if (!text) return this.fail(sourceId, "text_missing", "The text of this source is not stored. Delete the source and create it again.");
     const hash = `${PIPELINE_VERSION}:${text.hash}`;
     if (this.store.findGeneration(sourceId, "live")?.hash === hash) {
@@ -134,6 +136,10 @@ export class TextIngestion {
 
   forgetAll(): void {
     this.cursors.clear();
+  }
+
+  private findText(sourceId: string): StagedText | undefined {
+    return this.store.isEmpty ? undefined : this.store.findText(sourceId);
   }
 
   private generationFor(sourceId: string, runId: string, hash: string): Generation {

@@ -57,6 +57,13 @@ test("a failed sync is scheduled again, also after a dead letter", async () => {
   expect(await sweepAt(dueMs + DAY, reader.workspaceId)).toEqual([source.id]);
 });
 
+test("the dead letter of an earlier sync does not fail a later one", async () => {
+  const { reader, source } = await createDailySite();
+  await reader.call("POST", `${reader.path}/${source.id}/sync`);
+  await failAfterRetries(env, { ...reader.message(source.id), syncNumber: 0 });
+  expect(await reader.find(source.id)).toMatchObject({ status: "pending", error: null });
+});
+
 test("manual sources and texts are never due, nor are those of a workspace that is being erased", async () => {
   const { reader, dueMs } = await createDailySite();
   const site = await createSite();

@@ -6,7 +6,7 @@ import { columnsOf, ROWS_PARTS } from "../../../src/backup/parts.ts";
 import { conversationRecord } from "../../../src/conversations/payloads.ts";
 import { transitionOn } from "../../../src/conversations/status.ts";
 import { isIdle } from "../../../src/conversations/store.ts";
-import { ERASED_TABLES } from "../../../src/operator/erasure-store.ts";
+import { ERASED_TABLES, WORKSPACE_TABLES } from "../../../src/operator/erasure-store.ts";
 import { WORK_KINDS } from "../../../src/operator/health-store.ts";
 import { directoryDb } from "../../../src/platform/db/client.ts";
 import { newId } from "../../../src/platform/db/ids.ts";
@@ -137,7 +137,7 @@ const SAMPLES: Record<string, unknown[]> = {
   ],
   retention: [undefined, { leads_days: 1 }],
   status: [undefined, "failed"],
-  tables: [undefined],
+  tables: [WORKSPACE_TABLES],
   visitor: [VISITOR, MERGING_VISITOR],
   condition: [sql`TRUE`],
   where: [undefined, isIdle(NOW)],

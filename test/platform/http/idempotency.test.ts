@@ -12,7 +12,7 @@ import { beginRequest } from "../../../src/platform/http/request-log.ts";
 import { createRouter } from "../../../src/platform/http/router.ts";
 import { Meter } from "../../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../../src/sweep/sweep.ts";
-import { createAgent, createKey, createWorkspace, databases, envWith, learn, listen, query, send, type Workspace } from "../../harness.ts";
+import { createAgent, createKey, createWorkspace, databases, envWith, learn, listen, operate, query, send, type Workspace } from "../../harness.ts";
 import { fetchDocument, listOperations } from "./document.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -186,6 +186,18 @@ test("4xx responses are replayed too; keys belong to a workspace; invalid keys a
   expect((await other.post(other.messages, { message: "When are refunds paid?" }, "k-1")).status).toBe(200);
   const long = await post(messages, { message: "Hi" }, "k".repeat(256));
   expect(long.body.detail).toMatchObject([{ loc: ["header", "Idempotency-Key"], type: "string_too_long" }]);
+});
+
+test("a refusal with 429 is not replayed", async () => {
+  const { post, workspace, messages } = await prepare();
+  const { body } = await workspace.call("POST", messages, { message: "When are refunds paid?" });
+  const reply = () => post(`/conversations/${body.conversation_id}/messages`, { content: "Hello" }, "k-1");
+  const limit = (perDay: number) => operate("PATCH", `/workspaces/${workspace.id}`, { limits: { team_messages_per_day: perDay } });
+  await limit(0);
+  const refused = await reply();
+  expect([refused.status, refused.headers.get("Retry-After")]).toEqual([429, expect.any(String)]);
+  await limit(1);
+  expect((await reply()).status).toBe(201);
 });
 
 test("no response is stored for a conversation that is erased meanwhile", async () => {
