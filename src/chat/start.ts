@@ -11,9 +11,9 @@ import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import { normalizeEmail } from "../platform/text.ts";
 import { businessHoursOf } from "../workspaces/business-hours.ts";
 import { findBusinessHours } from "../workspaces/business-hours-store.ts";
+import { dayWindow, type FlowWindow, fullWindow } from "../workspaces/flow-limits.ts";
+import { countSent, listSent } from "../workspaces/flow-store.ts";
 import type { Limits } from "../workspaces/plans.ts";
-import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import { mailVisitor, type QuestionVisitor } from "./question.ts";
 import { createStartedConversation, createThread, mayBeStarted } from "./start-store.ts";
 import { upsertVisitor } from "./visitor-store.ts";
@@ -32,7 +32,7 @@ type StartResult =
   | { outcome: "started"; conversation: ConversationRecord; message: typeof messages.$inferSelect; hours: BusinessHours }
   | { outcome: "agent_not_found" }
   | { outcome: "no_mailbox" }
-  | { outcome: "rate_limited"; full: VisitorWindow };
+  | { outcome: "rate_limited"; full: FlowWindow };
 
 /** Starts a conversation with a message of the team. */
 export async function startConversation(op: Operation, first: FirstMessage, limits: Limits): Promise<StartResult> {
@@ -67,7 +67,7 @@ interface Start extends ConversationKey {
   /** The id for a visitor who is new. */
   visitorId: string;
   nowMs: number;
-  windows: readonly VisitorWindow[];
+  windows: readonly FlowWindow[];
   maxMessages: number;
 }
 

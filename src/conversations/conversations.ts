@@ -7,9 +7,9 @@ import type { Database, Operation } from "../platform/db/client.ts";
 import type { Priority } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { IF_CHANGED, type Statement, transact } from "../platform/db/sql.ts";
+import { dayWindow, type FlowWindow, fullWindow } from "../workspaces/flow-limits.ts";
+import { countSent, listSent } from "../workspaces/flow-store.ts";
 import type { Limits } from "../workspaces/plans.ts";
-import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import { createNote, findNote, recordNote } from "./note-store.ts";
 import { assignWaiting, findQueue } from "../routing/assignment.ts";
 import { messageRecord, resolvedRecord } from "./payloads.ts";
@@ -161,7 +161,7 @@ export async function addNote(op: ConversationOperation, { perDay, ...text }: Te
 }
 
 /** Finds why a note was not added: this request has already added it, a limit is reached, or there is no such conversation. */
-async function findAddedNote(db: Database, { workspaceId, conversationId }: ConversationKey, noteId: string, windows: VisitorWindow[]) {
+async function findAddedNote(db: Database, { workspaceId, conversationId }: ConversationKey, noteId: string, windows: FlowWindow[]) {
   const [sent, [note], [conversation]] = await db.batch([
     listSent(db, workspaceId, windows),
     findNote(db, workspaceId, noteId),
@@ -171,7 +171,7 @@ async function findAddedNote(db: Database, { workspaceId, conversationId }: Conv
 }
 
 const compiledNote = compiled(
-  (db, key: ConversationKey, note: Parameters<typeof createNote>[2], windows: VisitorWindow[]) =>
+  (db, key: ConversationKey, note: Parameters<typeof createNote>[2], windows: FlowWindow[]) =>
     [
       createNote(db, key, note, windows),
       ...countSent(db, key.workspaceId, windows, IF_CHANGED),

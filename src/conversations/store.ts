@@ -23,8 +23,8 @@ import {
 } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import { routeHandoff, type Written } from "../routing/assignment.ts";
-import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { countSent, mayBeSent } from "../workspaces/visitor-store.ts";
+import type { FlowWindow } from "../workspaces/flow-limits.ts";
+import { countSent, mayBeSent } from "../workspaces/flow-store.ts";
 import { c, CONVERSATION_RECORD, handoffRecord } from "./payloads.ts";
 import { handoffStatusAt, type Transition } from "./status.ts";
 
@@ -213,7 +213,7 @@ export function createReply(
   db: Database,
   key: ConversationKey,
   reply: { id: string; content: string; author: Member | null; nowMs: number; maxMessages: number; files?: TakenFiles | undefined },
-  windows: readonly VisitorWindow[],
+  windows: readonly FlowWindow[],
 ) {
   const { workspaceId, conversationId } = key;
   const hasRoom = exists(conversations, isConversation(key), lt(conversations.messageCount, reply.maxMessages));
@@ -298,7 +298,7 @@ export function createHandoff(
   { workspaceId, conversationId, agentId, nowMs }: HandoffKey,
   cause: HandoffCause,
   written: Written,
-  windows: readonly VisitorWindow[] = [],
+  windows: readonly FlowWindow[] = [],
 ) {
   const id = newId(shardOf(workspaceId), nowMs);
   const row = { id, workspaceId, agentId, conversationId, ...cause, status: "pending" as const, requestedAt: nowMs };

@@ -14,18 +14,18 @@ import { findAgentWithPlan } from "../agents/store.ts";
 import type { RedactionSettings } from "../platform/db/columns.ts";
 import { HOUR_MS, monthOf } from "../platform/time.ts";
 import { redactionOf } from "../redaction/redaction.ts";
-import { type Limits, limitsOf } from "../workspaces/plans.ts";
 import {
   ALL_SENDERS,
+  type FlowCount,
+  type FlowWindow,
   fullWindow,
   startOfDay,
-  type VisitorCount,
   type VisitorLimit,
   visitorLimitOf,
-  type VisitorWindow,
   windowsOf,
-} from "../workspaces/visitor-limits.ts";
-import { listSent } from "../workspaces/visitor-store.ts";
+} from "../workspaces/flow-limits.ts";
+import { listSent } from "../workspaces/flow-store.ts";
+import { type Limits, limitsOf } from "../workspaces/plans.ts";
 import { isMailAddress, readMessageId, recipientsOf, verifyThreadToken, tokensOf } from "./address.ts";
 import { filesIn, type StoredFiles, storeFiles } from "./attachments.ts";
 import { type Authentication, authenticationOf } from "./authentication.ts";
@@ -187,7 +187,7 @@ interface RecordedMail {
   /** A hash of the sender's domain or, at a mailbox provider, of the address. */
   group: string;
   /** What was sent today, by all visitors and by the group. */
-  sent: readonly VisitorCount[];
+  sent: readonly FlowCount[];
 }
 
 /** Asks the agent, unless the day's messages are used up. */
@@ -207,7 +207,7 @@ async function askInTime(incoming: RedactedMail, { mailKey, atMs, limits, group,
 }
 
 /** The result for a mail that is not accepted. @param reason a reason, or the window that is full. */
-function refusal(reason: string | VisitorWindow): MailResult {
+function refusal(reason: string | FlowWindow): MailResult {
   if (typeof reason === "string") return { outcome: "refused", reason };
   return { outcome: "refused", reason: reason.sender === ALL_SENDERS ? "rate_limited" : "too_many_of_sender" };
 }

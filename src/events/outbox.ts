@@ -5,8 +5,8 @@ import { deliveries, events, visitorCounts, webhookEndpoints, workspaces } from 
 import { IF_CHANGED, insertWhere, newIdSql, timestampJson } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { DAY_MS } from "../platform/time.ts";
+import { ALL_SENDERS } from "../workspaces/flow-limits.ts";
 import { limitSql } from "../workspaces/store.ts";
-import { ALL_SENDERS } from "../workspaces/visitor-limits.ts";
 import { ALL_EVENTS, API_VERSION, type EventType } from "./event-types.ts";
 
 /** An event to be written in the batch that causes it. */

@@ -33,7 +33,7 @@ import { listLogErasures } from "../webhooks/endpoint-store.ts";
 import { continueLogErasure } from "../webhooks/endpoints.ts";
 import { assignQueued, listQueued, listSilent, reassignSilent } from "../routing/sweep.ts";
 import { pruneLog, rescueOrphanedDeliveries, wakeOrphanedDeliveries } from "../webhooks/sweep.ts";
-import { pruneSent } from "../workspaces/visitor-store.ts";
+import { pruneSent } from "../workspaces/flow-store.ts";
 import { type Group, runGroups } from "./groups.ts";
 
 /** How many rows of each task one run handles in a database. The next run, a minute later, continues. */

@@ -1,8 +1,8 @@
 import { TEST_EVENT } from "../events/event-types.ts";
 import { sendDeliveryWakeUps } from "../events/outbox.ts";
 import type { Operation } from "../platform/db/client.ts";
-import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { listSent } from "../workspaces/visitor-store.ts";
+import { dayWindow, type FlowWindow, fullWindow } from "../workspaces/flow-limits.ts";
+import { listSent } from "../workspaces/flow-store.ts";
 import { createRedelivery, findDelivery } from "./delivery-log-store.ts";
 
 type Found = Awaited<ReturnType<typeof findDelivery>>[number];
@@ -10,7 +10,7 @@ type Found = Awaited<ReturnType<typeof findDelivery>>[number];
 export type Redelivery =
   | { outcome: "queued"; delivery: Found }
   | { outcome: "unreadable"; eventType: string }
-  | { outcome: "rate_limited"; full: VisitorWindow }
+  | { outcome: "rate_limited"; full: FlowWindow }
   | { outcome: "not_found" | "endpoint_disabled" | "pending" | "test" | "payload_gone" };
 
 interface RedeliveryLimits {

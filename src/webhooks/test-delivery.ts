@@ -1,7 +1,7 @@
 import { API_VERSION, TEST_EVENT } from "../events/event-types.ts";
 import type { Operation } from "../platform/db/client.ts";
-import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { listSent } from "../workspaces/visitor-store.ts";
+import { dayWindow, type FlowWindow, fullWindow } from "../workspaces/flow-limits.ts";
+import { listSent } from "../workspaces/flow-store.ts";
 import { attemptDelivery } from "./attempt.ts";
 import { addTest, findTest } from "./delivery-log-store.ts";
 import { findEndpoint } from "./endpoint-store.ts";
@@ -11,7 +11,7 @@ import type { AttemptRow, DeliveryRow } from "./wire.ts";
 const TEST_LEASE_MS = 60_000;
 const TEST_MESSAGE = "This is a test. Your endpoint is set up.";
 
-type SentTest = { delivery: DeliveryRow; attempts: AttemptRow[] } | { full: VisitorWindow };
+type SentTest = { delivery: DeliveryRow; attempts: AttemptRow[] } | { full: FlowWindow };
 
 /**
  * Sends a test event to an endpoint, enabled or not, and waits for the result. It is logged like any delivery, but is not
