@@ -4,8 +4,8 @@ import { indexOf } from "../../src/knowledge/index.ts";
 import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { type ApiKeyClaim, verifyApiKey } from "../../src/workspaces/api-key.ts";
+import { visitorLimitOf } from "../../src/workspaces/flow-limits.ts";
 import { limitsOf } from "../../src/workspaces/plans.ts";
-import { visitorLimitOf } from "../../src/workspaces/visitor-limits.ts";
 
 export * from "../../src/index.ts";
 

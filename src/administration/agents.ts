@@ -20,6 +20,7 @@ import type { AgentRow } from "../agents/wire.ts";
 import { eraseEvaluations } from "../evaluations/store.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { eraseAgentKnowledge } from "../knowledge/store.ts";
+import { BASE64URL } from "../platform/crypto/base64url.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
 import { hasDatabase } from "../platform/db/bindings.ts";
 import { directoryDb, newOperation, type Operation } from "../platform/db/client.ts";
@@ -27,12 +28,13 @@ import type { StoredTool } from "../platform/db/columns.ts";
 import { timeOf } from "../platform/db/ids.ts";
 import type { agents } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
+import { DAY_MS } from "../platform/time.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { type Change, recordChange } from "./audit-store.ts";
 import type { agentCreateSchema, agentUpdateSchema } from "./wire.ts";
 
 /** How long the previous secret stays valid after a rotation. */
-const PREVIOUS_SECRET_MS = 24 * 60 * 60 * 1000;
+const PREVIOUS_SECRET_MS = DAY_MS;
 const SECRET_BYTES = 32;
 /** The creation of an agent claims the mail address first, and takes less than this. */
 const CLAIM_MS = 60_000;
@@ -186,7 +188,7 @@ export async function rotateIdentitySecret(op: Change, agentId: string, revoke: 
   const nowMs = firstMs ?? op.nowMs;
   const once = firstMs !== undefined;
   const context = identityContext(agentId);
-  const fresh = crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
+  const fresh = BASE64URL.encode(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)));
   const identitySecret = await encryptSecret(env, fresh, context);
   const previousUntilMs = revoke ? null : nowMs + PREVIOUS_SECRET_MS;
   const statement = replaceIdentitySecret(db, workspaceId, agentId, { identitySecret, previousUntilMs, nowMs, once });

@@ -156,7 +156,7 @@ export function toAgentSettings(row: AgentRow): z.infer<typeof agentSettingsSche
 
 // --- Keys ------------------------------------------------------------------------------------------------------------
 
-export const keySchema = z
+const keySchema = z
   .object({
     id: uuid(),
     name: z.string().meta({ description: "The purpose of the key.", example: "Backend" }),

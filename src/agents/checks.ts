@@ -1,6 +1,6 @@
+import { isUuid } from "../platform/db/ids.ts";
 import type { Check } from "../platform/http/checks.ts";
 import { ApiError } from "../platform/http/errors.ts";
-import { isUuid } from "../platform/http/fields.ts";
 import { operationOf } from "../workspaces/checks.ts";
 import { findAgentBySlug } from "./store.ts";
 

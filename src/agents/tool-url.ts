@@ -6,7 +6,7 @@ const SCALAR_TYPES = new Set<unknown>(["string", "number", "integer", "boolean"]
 
 /** An expression of RFC 6570, level 1: one name in braces. */
 const EXPRESSION = /\{([^{}]*)\}/g;
-const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const PARAMETER_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 /** A value in a path stays within one segment: servers disagree on how to read an escaped slash. */
 const UNSAFE_IN_PATH = /[/\\\p{Cc}\p{Cs}]/u;
@@ -29,7 +29,7 @@ export function templateProblem(template: string, { properties, required = [] }:
   const problem = variableProblem(template);
   if (problem !== undefined) return problem;
   const names = placeholdersOf(template).filter((name) => !isVariable(name));
-  if (/[{}]/.test(template.replaceAll(EXPRESSION, "")) || !names.every((name) => VARIABLE.test(name)))
+  if (/[{}]/.test(template.replaceAll(EXPRESSION, "")) || !names.every((name) => PARAMETER_NAME.test(name)))
     return "write each placeholder as one name in braces, such as {order_id}";
   if (/[{}]/.test(ORIGIN.exec(template)?.[0] ?? "{")) return "use placeholders only in its path and query";
   if (template.includes("#")) return "leave out the part after #, which is never sent to a server";

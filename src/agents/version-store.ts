@@ -3,19 +3,13 @@ import { alias } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import type { VersionSettings } from "../platform/db/columns.ts";
 import { agents, agentVersions, apiKeys, conversations, members } from "../platform/db/schema.ts";
-import { exists, IF_CHANGED, insertWhere, isOfAgent, isOwn, withFields } from "../platform/db/sql.ts";
+import { type AgentKey, exists, IF_CHANGED, insertWhere, isOfAgent, isOwn, withFields } from "../platform/db/sql.ts";
 import { type AnsweringVersion, DRAFT, VERSIONED } from "./versions.ts";
 
 /*
  * The versions of agents. The row of an agent holds the settings of the published version, so that a question reads one row. A change of
  * these settings also adds a version to `agent_versions`, in the same batch.
  */
-
-/** The id of an agent, and the workspace that it must belong to. */
-export interface AgentKey {
-  workspaceId: string;
-  agentId: string;
-}
 
 /** A version to be made. A repeated request has the same id. */
 export interface NewVersion {
@@ -177,7 +171,7 @@ export function answeringVersion({ workspaceId, agentId }: AgentKey, wantsDraft:
   return sql`(SELECT json_object('number', v.number, 'settings', json(v.settings)) FROM ${agentVersions} v
     WHERE v.workspace_id = ${workspaceId} AND v.agent_id = ${agentId} AND v.number = ${wantsDraft ? DRAFT : rollout})`
     .mapWith((json: string) => JSON.parse(json) as AnsweringVersion)
-    .as("answering_version") as SQL.Aliased<AnsweringVersion | null>;
+    .as("answering_version");
 }
 
 /** Finds the version that answers a conversation instead of the published one. */

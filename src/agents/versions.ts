@@ -1,4 +1,5 @@
 import type { VersionSettings } from "../platform/db/columns.ts";
+import { fractionOf } from "../platform/db/ids.ts";
 import type { AgentRow } from "./wire.ts";
 
 /** The number of the draft, which is not a version yet. */
@@ -56,13 +57,10 @@ export function withVersion(agent: AgentRow, version: AnsweringVersion | null): 
   return version === null ? agent : { ...agent, ...version.settings, version: version.number };
 }
 
-/** Where an id has eight random hexadecimal digits. */
-const RANDOM_DIGITS = [24, 32] as const;
-
 /**
  * Returns a number from 0 to 1 that is always the same for a conversation. A version that is rolled out to a share of new conversations
  * gets those whose number is below the share.
  */
 export function bucketOf(conversationId: string): number {
-  return Number.parseInt(conversationId.slice(...RANDOM_DIGITS), 16) / 2 ** 32;
+  return fractionOf(conversationId);
 }

@@ -8,7 +8,7 @@ import { askedIn, candidateQuestions } from "./store.ts";
 /** How many of the latest ratings, and of the latest curated answers, are read. */
 const MAX_READ = 200;
 /** How many conversations are read for each unanswered question. */
-export const MAX_EXAMPLES = 3;
+const MAX_EXAMPLES = 3;
 /** Only the beginning of a longer question is read. */
 const MAX_QUESTION_CHARS = 500;
 

@@ -1,13 +1,7 @@
 import { and, count, desc, eq, getTableColumns } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { agentVersionCounts, agentVersions } from "../platform/db/schema.ts";
-import { isOfAgent } from "../platform/db/sql.ts";
-
-/** An agent, and the workspace that it must belong to. */
-interface AgentKey {
-  workspaceId: string;
-  agentId: string;
-}
+import { type AgentKey, isOfAgent } from "../platform/db/sql.ts";
 
 /** Lists a page of the counts of an agent's versions, newest first. A version that has not answered yet has none. */
 export function listVersionCounts(db: Database, key: AgentKey, { limit, offset }: { limit: number; offset: number }) {

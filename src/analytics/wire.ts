@@ -150,7 +150,7 @@ export const gapPageSchema = pageOf(gapSchema, "GapPage");
 
 export const gapQuery = pageQuery.extend({ days: overviewQuery.shape.days });
 
-export const versionAnalyticsSchema = z
+const versionAnalyticsSchema = z
   .object({
     version: z.int().meta({ description: "The number of the version.", example: 3 }),
     note: z.string().nullable().meta({ description: "What its author wrote about it.", example: "Shorter answers" }),

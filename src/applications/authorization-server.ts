@@ -6,6 +6,7 @@ import {
   OAuthAuthorizationServer,
 } from "@cloudflare/workers-oauth-provider";
 import { apiKeySecrets, secretValues } from "../platform/config.ts";
+import { BASE64URL } from "../platform/crypto/base64url.ts";
 import { directoryDb, newOperation } from "../platform/db/client.ts";
 import { checkTarget } from "../platform/egress/target.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
@@ -128,7 +129,7 @@ function clientIdOf(request: Request, parameters: URLSearchParams): string {
   const [, claims] = (parameters.get("client_assertion") ?? "").split(".");
   try {
     if (basic !== undefined) return decodeURIComponent(atob(basic).split(":", 1)[0]!);
-    const decoded = new TextDecoder().decode(Uint8Array.fromBase64(claims ?? "", { alphabet: "base64url" }));
+    const decoded = new TextDecoder().decode(BASE64URL.decode(claims ?? ""));
     const { iss } = JSON.parse(decoded) as { iss?: unknown };
     return typeof iss === "string" ? iss : "";
   } catch {

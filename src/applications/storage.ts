@@ -3,6 +3,7 @@ import { directoryDb, newOperation } from "../platform/db/client.ts";
 import { isUuid, newId, shardOf } from "../platform/db/ids.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
+import { DAY_MS } from "../platform/time.ts";
 import { recordAudit } from "../workspaces/audit-store.ts";
 import { disconnect } from "./disconnect.ts";
 import {
@@ -31,7 +32,7 @@ interface PutOptions {
 }
 
 /** An application that registered itself is forgotten after this time, unless somebody allows it. */
-const UNUSED_CLIENT_MS = 24 * 60 * 60_000;
+const UNUSED_CLIENT_MS = DAY_MS;
 const KEY = /^(?<kind>grant|token):(?<workspaceId>[^.:]+)\.(?<memberId>[^.:]+):(?<grantId>[^:]*)/;
 const RECORD = /^(?:client|client-assertion-jti):/;
 

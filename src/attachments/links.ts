@@ -1,8 +1,10 @@
 import { secretValues } from "../platform/config.ts";
-import { BASE64URL, mintToken, type TokenFormat, verifyToken } from "../platform/crypto/signed-token.ts";
+import { BASE64URL } from "../platform/crypto/base64url.ts";
+import { mintToken, type TokenFormat, verifyToken } from "../platform/crypto/signed-token.ts";
 import { formatUuid, parseUuid } from "../platform/db/ids.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { toTimestamp } from "../platform/http/fields.ts";
+import { HOUR_MS } from "../platform/time.ts";
 import type { Attachment } from "./wire.ts";
 
 const ID_BYTES = 16;
@@ -19,7 +21,7 @@ const FORMAT: TokenFormat = {
 };
 
 /** An address is the same for this long, so that browsers do not load a file again with each list of messages. It ends as much later. */
-const SAME_FOR_MS = 12 * 60 * 60_000;
+const SAME_FOR_MS = 12 * HOUR_MS;
 
 /** The path of the addresses of files. */
 const FILES_PATH = "/widget/v1/attachments/";

@@ -1,17 +1,16 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import type { AppContext } from "../platform/http/context.ts";
-import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
+import { notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { formBody } from "../platform/http/multipart.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { valueError } from "../platform/http/validation.ts";
 import { DAY_MS } from "../platform/time.ts";
-import { flowLimited, needsOneOf, needsScope, operationOf } from "../workspaces/checks.ts";
+import { needsOneOf, needsScope, operationOf } from "../workspaces/checks.ts";
+import { toUploaded } from "./checks.ts";
 import { withAddress } from "./links.ts";
 import { API_OWNER, findAttachment } from "./store.ts";
-import { upload, type UploadResult } from "./uploads.ts";
-import { type Attachment, attachmentSchema, MAX_FILE_BYTES, toAttachment, uploadSchema } from "./wire.ts";
+import { upload } from "./uploads.ts";
+import { attachmentSchema, MAX_FILE_BYTES, toAttachment, uploadSchema } from "./wire.ts";
 
 export const attachmentRoutes = createRouter("Conversations");
 
@@ -52,22 +51,3 @@ attachmentRoutes.openapi(getAttachment, async (c) => {
   if (!found) throw notFound("attachment");
   return c.json(await withAddress(c, toAttachment(found)), 200);
 });
-
-/** Returns the wire record of an uploaded file. @throws ApiError if it was not stored. */
-export async function toUploaded(c: AppContext, uploaded: UploadResult, nowMs: number): Promise<Attachment> {
-  switch (uploaded.outcome) {
-    case "uploaded":
-      return withAddress(c, toAttachment(uploaded.attachment));
-    case "unsupported_type": {
-      const problem = valueError("send a JPEG, PNG, WebP or GIF image, a PDF, or a plain text in UTF-8 that does not begin with markup");
-      throw invalid([{ loc: ["body", "file"], ...problem, input: null }]);
-    }
-    case "rate_limited":
-      throw flowLimited(uploaded.full, nowMs);
-    case "no_space":
-      throw new ApiError(
-        "plan_required",
-        "The files of all messages take as much space as the plan allows. Erase old conversations, or ask the operator for a larger plan.",
-      );
-  }
-}

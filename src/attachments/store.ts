@@ -3,9 +3,9 @@ import type { Database } from "../platform/db/client.ts";
 import { attachments, messages, workspaces } from "../platform/db/schema.ts";
 import { exists, findOwn, importCompleted, insertWhere, isAmong, isOwn, isWorkspace, jsonIds, jsonParam } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
+import type { FlowWindow } from "../workspaces/flow-limits.ts";
+import { mayBeSent } from "../workspaces/flow-store.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
-import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { mayBeSent } from "../workspaces/visitor-store.ts";
 
 /** The owner of a file that was uploaded over the integrators' API: every message that is sent over that API may take it. */
 export const API_OWNER = "api";
@@ -43,7 +43,7 @@ const ROW_BYTES = 512;
 export function createAttachment(
   db: Database,
   file: typeof attachments.$inferInsert,
-  { windows, maxMegabytes }: { windows: readonly VisitorWindow[]; maxMegabytes: number },
+  { windows, maxMegabytes }: { windows: readonly FlowWindow[]; maxMegabytes: number },
 ) {
   const { workspaceId, size } = file;
   const hasSpace = sql`${workspaces.attachmentBytes} + ${size + ROW_BYTES} <= ${Math.floor(maxMegabytes * MEGABYTE)}`;

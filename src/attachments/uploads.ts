@@ -1,9 +1,10 @@
 import type { Operation } from "../platform/db/client.ts";
 import type { attachments } from "../platform/db/schema.ts";
 import { IF_CHANGED, transact } from "../platform/db/sql.ts";
+import { HOUR_MS } from "../platform/time.ts";
+import { type FlowWindow, fullWindow } from "../workspaces/flow-limits.ts";
+import { countSent, listSent } from "../workspaces/flow-store.ts";
 import type { Limits } from "../workspaces/plans.ts";
-import { fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import { isInObject, putContent, removeContents } from "./contents.ts";
 import { fileNameOf, typeOfFile } from "./file-type.ts";
 import { createAttachment, eraseAttachments, findAttachment } from "./store.ts";
@@ -14,6 +15,9 @@ type AttachmentRow = typeof attachments.$inferSelect;
 const MAX_OBJECT_MEGABYTES = 9_000;
 /** Visitors leave a fifth of the space to the team. */
 const VISITORS_SHARE = 4 / 5;
+
+/** How long the message of a visitor may take its files. */
+export const USABLE_FOR_MS = HOUR_MS;
 
 /** A file as it was sent, in the pieces in which it was received. */
 interface SentFile {
@@ -27,7 +31,7 @@ export interface Uploader {
   /** Until when a message may take the file, in Unix milliseconds. */
   expiresAtMs: number;
   /** The rate-limit windows in which the upload of a visitor is counted. */
-  windows?: readonly VisitorWindow[];
+  windows?: readonly FlowWindow[];
   /** Masks the name of the file, if the workspace has something masked. */
   redact: ((text: string) => string) | undefined;
 }
@@ -36,7 +40,7 @@ export type UploadResult =
   | { outcome: "uploaded"; attachment: AttachmentRow }
   | { outcome: "unsupported_type" }
   | { outcome: "no_space" }
-  | { outcome: "rate_limited"; full: VisitorWindow };
+  | { outcome: "rate_limited"; full: FlowWindow };
 
 /**
  * Stores an uploaded file. Its row is stored first, so that the sweep finds the bytes of an upload that was interrupted. A repeated

@@ -6,6 +6,7 @@ import { MAX_FILE_BYTES } from "../attachments/wire.ts";
 import { sha256Hex } from "../platform/crypto/hashes.ts";
 import { isUuid, shardOf } from "../platform/db/ids.ts";
 import { workspaces } from "../platform/db/schema.ts";
+import { parsedJson } from "../platform/json.ts";
 import { columnsOf, FILE, isIdentifier, KNOWLEDGE, partOf, ROWS_PARTS, type RowsPart, WITH_SECRETS, WORKSPACE } from "./parts.ts";
 import type { StoredRow, Values } from "./store.ts";
 import type { Header } from "./wire.ts";
@@ -132,19 +133,11 @@ function jsonText(column: SQLiteColumn): z.ZodType {
   const isList = JSON.stringify(column.default ?? "").includes("'[]'");
   return z.string().refine(
     (text) => {
-      const value = parse(text);
+      const value = parsedJson(text);
       return isList ? Array.isArray(value) : typeof value === "object" && value !== null && !Array.isArray(value);
     },
     `must be a JSON ${isList ? "list" : "object"}`,
   );
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Identifies the tables and columns of this version of the service. An export of another schema cannot be imported. */

@@ -20,7 +20,7 @@ import {
 import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
-import { truncate } from "../platform/text.ts";
+import { shortened, truncate } from "../platform/text.ts";
 import type { Written } from "../routing/assignment.ts";
 import { detectLanguage, languageCode } from "../text/languages.ts";
 import { hasPhrase } from "../text/phrases.ts";
@@ -234,5 +234,5 @@ function toCitation(passage: Passage): Citation {
 
 /** Returns the beginning of a passage, as a citation shows it. */
 export function snippetOf(content: string): string {
-  return content.length <= SNIPPET_LENGTH ? content : `${truncate(content, SNIPPET_LENGTH).trimEnd()}…`;
+  return shortened(content, SNIPPET_LENGTH);
 }

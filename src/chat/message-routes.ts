@@ -3,7 +3,7 @@ import { withAddresses } from "../attachments/links.ts";
 import { countNotes } from "../conversations/note-store.ts";
 import { findMessageCount, listTranscript, listTranscriptAfter } from "../conversations/store.ts";
 import { messagePageSchema, messageQuery, toMessage } from "../conversations/wire.ts";
-import { ApiError, notFound } from "../platform/http/errors.ts";
+import { ApiError, notFound, retryAfter } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
@@ -64,9 +64,7 @@ messageRoutes.openapi(listMessages, async (c) => {
   async function follow(): Promise<ConversationFollower> {
     const follower = await followConversation(sessionOf(op, key.conversationId));
     if (follower) return follower;
-    const headers = { "Retry-After": String(RETRY_SECONDS) };
-    throw new ApiError("rate_limited", "Too many requests wait for this conversation. Let one request wait for all of its readers.", {
-      headers,
-    });
+    const message = "Too many requests wait for this conversation. Let one request wait for all of its readers.";
+    throw new ApiError("rate_limited", message, retryAfter(RETRY_SECONDS));
   }
 });

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { filterSchema } from "../knowledge/search-wire.ts";
+import { MAX_ANSWER_LENGTH, MAX_HISTORY_MESSAGES } from "../models/limits.ts";
 import { agentRef, uuid } from "../platform/http/fields.ts";
 import type { UnknownField } from "../platform/http/unknown-fields.ts";
 import { addProblem, valueErrorParams } from "../platform/http/validation.ts";
@@ -111,10 +112,6 @@ export const completionInSchema = z
 type CompletionMessage = z.output<typeof messageSchema>;
 export type CompletionIn = z.output<typeof completionInSchema>;
 
-/** The largest number of earlier messages that an agent reads, and of characters of each. */
-const MAX_EARLIER = 16;
-const MAX_EARLIER_LENGTH = 8_000;
-
 /** Returns the question of a request. Its earlier messages are used only for a new conversation; an existing one has them already. */
 export function toAsked({ messages, metadata, user, filter }: CompletionIn) {
   const asked: Asked = {
@@ -128,8 +125,8 @@ export function toAsked({ messages, metadata, user, filter }: CompletionIn) {
     .filter(({ role }) => role === "user" || role === "assistant")
     .map((message) => ({ role: message.role === "user" ? ("visitor" as const) : ("agent" as const), text: textOf(message) }))
     .filter(({ text }) => text !== "")
-    .slice(-MAX_EARLIER)
-    .map(({ role, text }) => ({ role, text: truncate(text, MAX_EARLIER_LENGTH), isReported: true }));
+    .slice(-MAX_HISTORY_MESSAGES)
+    .map(({ role, text }) => ({ role, text: truncate(text, MAX_ANSWER_LENGTH), isReported: true }));
   return { asked, earlier: asked.conversation_id ? [] : earlier };
 }
 

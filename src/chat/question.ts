@@ -4,7 +4,8 @@ import type { AnswerSettings } from "../agents/settings-wire.ts";
 import type { MetadataFilter } from "../knowledge/search-wire.ts";
 import type { HistoryMessage } from "../models/model.ts";
 import type { Channel } from "../platform/db/columns.ts";
-import type { VisitorLimit } from "../workspaces/visitor-limits.ts";
+import { anonIdForEmail } from "../platform/text.ts";
+import type { VisitorLimit } from "../workspaces/flow-limits.ts";
 import type { Asked } from "./wire.ts";
 
 /** The author of a question, as its channel knows them. */
@@ -24,6 +25,15 @@ export interface QuestionVisitor {
 /** Returns an end user of the integrator as the author of a question. The API key proves the identifier and the profile. */
 export function apiVisitor({ id, name, email = null }: NonNullable<Asked["user"]>): QuestionVisitor {
   return { anonId: `api:${id}`, externalId: id, name: name || null, email, verified: true, isProfileVerified: true, joins: null };
+}
+
+/**
+ * Returns the sender or recipient of a mail as a visitor. Nothing proves who reads the mail of an address, so this visitor is never
+ * merged with a verified one.
+ */
+export function mailVisitor({ email, name }: { email: string; name: string | null }): QuestionVisitor {
+  const unproven = { externalId: null, verified: false, isProfileVerified: false, joins: null };
+  return { anonId: anonIdForEmail(email), name, email, ...unproven };
 }
 
 /**

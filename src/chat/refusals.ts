@@ -2,7 +2,7 @@ import { isForHumans } from "../conversations/status.ts";
 import { ApiError, type ErrorCode, invalid, notFound } from "../platform/http/errors.ts";
 import { valueError } from "../platform/http/validation.ts";
 import { flowLimited } from "../workspaces/checks.ts";
-import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
+import type { FlowWindow } from "../workspaces/flow-limits.ts";
 import type { Question } from "./question.ts";
 import type { TurnState } from "./store.ts";
 
@@ -12,7 +12,7 @@ import type { TurnState } from "./store.ts";
  * (email/inbound.ts). In answer.ts it is decided whether an agent answers or hands the question over.
  */
 export type Refusal =
-  | { outcome: "rate_limited"; full: VisitorWindow }
+  | { outcome: "rate_limited"; full: FlowWindow }
   | { outcome: "unknown_files"; positions: number[] }
   | { outcome: SimpleRefusal };
 

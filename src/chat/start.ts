@@ -3,19 +3,18 @@ import { conversationRecord, messageRecord } from "../conversations/payloads.ts"
 import { type ConversationKey, createReply, findConversationRecord, findMessage, type Member } from "../conversations/store.ts";
 import type { ConversationRecord } from "../conversations/wire.ts";
 import { announce } from "../events/live-channel.ts";
-import { appendEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
+import { appendEvent, newEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
 import type { BusinessHours } from "../platform/db/columns.ts";
-import { newId, shardOf } from "../platform/db/ids.ts";
 import type { messages } from "../platform/db/schema.ts";
 import { IF_CHANGED, transact } from "../platform/db/sql.ts";
-import { anonIdForEmail, normalizeEmail } from "../platform/text.ts";
+import { normalizeEmail } from "../platform/text.ts";
 import { businessHoursOf } from "../workspaces/business-hours.ts";
 import { findBusinessHours } from "../workspaces/business-hours-store.ts";
+import { dayWindow, type FlowWindow, fullWindow } from "../workspaces/flow-limits.ts";
+import { countSent, listSent } from "../workspaces/flow-store.ts";
 import type { Limits } from "../workspaces/plans.ts";
-import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { countSent, listSent } from "../workspaces/visitor-store.ts";
-import type { QuestionVisitor } from "./question.ts";
+import { mailVisitor, type QuestionVisitor } from "./question.ts";
 import { createStartedConversation, createThread, mayBeStarted } from "./start-store.ts";
 import { upsertVisitor } from "./visitor-store.ts";
 
@@ -33,7 +32,7 @@ type StartResult =
   | { outcome: "started"; conversation: ConversationRecord; message: typeof messages.$inferSelect; hours: BusinessHours }
   | { outcome: "agent_not_found" }
   | { outcome: "no_mailbox" }
-  | { outcome: "rate_limited"; full: VisitorWindow };
+  | { outcome: "rate_limited"; full: FlowWindow };
 
 /** Starts a conversation with a message of the team. */
 export async function startConversation(op: Operation, first: FirstMessage, limits: Limits): Promise<StartResult> {
@@ -68,7 +67,7 @@ interface Start extends ConversationKey {
   /** The id for a visitor who is new. */
   visitorId: string;
   nowMs: number;
-  windows: readonly VisitorWindow[];
+  windows: readonly FlowWindow[];
   maxMessages: number;
 }
 
@@ -78,22 +77,15 @@ function startWrites(db: Database, start: Start, { to, ...first }: FirstMessage)
   const emailKey = visitor?.email ? normalizeEmail(visitor.email) : null;
   const started = { ...first, workspaceId, conversationId, nowMs, channel: to.channel, anonId: visitor?.anonId ?? null };
   const isAdmitted = mayBeStarted(started, windows);
-  const event = () => ({ id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs });
   const thread = to.channel === "email" && { address: normalizeEmail(to.email), subject: first.subject ?? "", nowMs };
   return [
     ...(visitor ? upsertVisitor(db, start, { ...visitor, emailKey }, isAdmitted) : []),
     createStartedConversation(db, started, isAdmitted),
     ...countSent(db, workspaceId, windows, IF_CHANGED),
-    ...appendEvent(db, event(), "conversation.created", conversationRecord(conversationId)),
+    ...appendEvent(db, newEvent(start, nowMs), "conversation.created", conversationRecord(conversationId)),
     ...(thread ? [createThread(db, start, thread)] : []),
     // No windows are passed, because the message was counted together with its conversation.
     createReply(db, start, { ...first, id: messageId, nowMs, maxMessages: start.maxMessages }, []),
-    ...appendEvent(db, event(), "message.human_replied", messageRecord(messageId)),
+    ...appendEvent(db, newEvent(start, nowMs), "message.human_replied", messageRecord(messageId)),
   ];
-}
-
-/** Returns the recipient of a mail as a visitor who is not verified, because nothing proves who reads the mail of an address. */
-function mailVisitor({ email, name }: { email: string; name: string | null }): QuestionVisitor {
-  const unproven = { externalId: null, verified: false, isProfileVerified: false, joins: null };
-  return { anonId: anonIdForEmail(email), name, email, ...unproven };
 }

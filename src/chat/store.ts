@@ -19,6 +19,7 @@ import { conversationRecord, messageRecord } from "../conversations/payloads.ts"
 import type { Citation } from "../knowledge/search-wire.ts";
 import { HUMAN_STATUSES, SILENCING_REASONS, transitionOn } from "../conversations/status.ts";
 import { appendEvent } from "../events/outbox.ts";
+import { MAX_HISTORY_MESSAGES } from "../models/limits.ts";
 import type { Database } from "../platform/db/client.ts";
 import { type BusinessHours, type ConversationStatus, type HandoffReason, UNANSWERED_REASONS } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
@@ -27,8 +28,8 @@ import { agents, conversations, handoffs, leads, messages, sources, usagePeriods
 import { exists, IF_CHANGED, insertWhere, isOfAgent, isOfConversation, isOwn, type Statement, transact } from "../platform/db/sql.ts";
 import { normalizeEmail, toSingleLine } from "../platform/text.ts";
 import { findRedaction } from "../redaction/store.ts";
-import { fullWindow, type VisitorWindow, windowsOf } from "../workspaces/visitor-limits.ts";
-import { countSent, listSent, mayBeSent } from "../workspaces/visitor-store.ts";
+import { type FlowWindow, fullWindow, windowsOf } from "../workspaces/flow-limits.ts";
+import { countSent, listSent, mayBeSent } from "../workspaces/flow-store.ts";
 import type { Answer } from "./answer.ts";
 import { type Question, questionKeyOf } from "./question.ts";
 import { belongsToVisitor, mergedVisitorId, resolveVisitorId, upsertVisitor } from "./visitor-store.ts";
@@ -36,8 +37,6 @@ import type { ChatAnswer } from "./wire.ts";
 
 /** How many of the visitor's earlier messages a search takes into account. */
 export const MAX_PREVIOUS_QUESTIONS = 3;
-/** How many earlier messages of both sides a model is offered; the size of its context decides how many it reads. */
-export const MAX_HISTORY_MESSAGES = 16;
 
 /** How many of an agent's sources its replies name. */
 const MAX_TOPICS = 3;
@@ -90,7 +89,7 @@ export async function beginTurn(
 }
 
 /** The windows in which a question is counted. A new conversation over the API is for the agent, so that its question uses the quota. */
-function windowsFor({ messageLimit, isNew, nowMs }: Question): VisitorWindow[] {
+function windowsFor({ messageLimit, isNew, nowMs }: Question): FlowWindow[] {
   return messageLimit && !(messageLimit.onlyOutsideQuota && isNew) ? windowsOf(messageLimit, nowMs) : [];
 }
 
@@ -104,7 +103,7 @@ function storedPart({ filter: _filter, earlier: _earlier, clientTools: _clientTo
 
 interface BeginValues {
   question: CheckedQuestion;
-  windows: VisitorWindow[];
+  windows: FlowWindow[];
   emailKey: string | null;
   /** See `bucketOf`. */
   bucket: number;
@@ -418,7 +417,7 @@ function mayBeAnswered({ workspaceId, agentId, quota }: Question): SQL {
 }
 
 /** SQL condition of every write of the first batch. `refusalOf` says which part of it did not hold. */
-function isAdmitted(question: CheckedQuestion, windows: readonly VisitorWindow[]): SQL {
+function isAdmitted(question: CheckedQuestion, windows: readonly FlowWindow[]): SQL {
   const { workspaceId, agentId, conversationId } = question;
   const agent = sql`FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id`;
   const agentFits = sql`a.id = ${agentId} AND a.workspace_id = ${workspaceId} AND w.deleted_at IS NULL`;

@@ -2,12 +2,12 @@ import { findAgent } from "../agents/store.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { findConversation, findLatestHandoff, listTranscript } from "../conversations/store.ts";
 import { humanRequestLanguage } from "../text/intents.ts";
+import { MAX_HISTORY_MESSAGES } from "../models/limits.ts";
 import type { HistoryMessage, Model } from "../models/model.ts";
 import type { Operation } from "../platform/db/client.ts";
 import { type Answer, makeAnswer } from "./answer.ts";
 import { lastQuestions, searchFor, searchTool } from "./built-in-tools.ts";
 import { toHistoryMessage, visitorMessagesIn } from "./question.ts";
-import { MAX_HISTORY_MESSAGES } from "./store.ts";
 
 /** How many of the latest messages and notes are read. */
 const MAX_MESSAGES = 60;

@@ -1,7 +1,7 @@
 import type { HandoffReason } from "../platform/db/columns.ts";
 import { quotations } from "../grounded/quotations.ts";
 import type { Model } from "../models/model.ts";
-import { truncate, truncateBytes } from "../platform/text.ts";
+import { shortened, truncateBytes } from "../platform/text.ts";
 import { smallTalkOf } from "../text/intents.ts";
 import type { ReadConversation } from "./suggestion.ts";
 
@@ -45,8 +45,7 @@ export function composeSummary({ messages, handoff }: ReadConversation): string 
 }
 
 function quoteOf(text: string): string {
-  const line = text.replaceAll(/\s+/g, " ").trim();
-  return line.length <= MAX_QUOTE_LENGTH ? line : `${truncate(line, MAX_QUOTE_LENGTH).trimEnd()}…`;
+  return shortened(text.replaceAll(/\s+/g, " ").trim(), MAX_QUOTE_LENGTH);
 }
 
 const HANDOFF_WORDS: Record<HandoffReason, string> = {

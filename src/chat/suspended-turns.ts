@@ -1,3 +1,4 @@
+import { BASE64URL } from "../platform/crypto/base64url.ts";
 import type { ClientSurface, ConversationStatus } from "../platform/db/columns.ts";
 import type { Decision } from "../conversations/approval-store.ts";
 import type { ToolCall } from "../models/chat-model.ts";
@@ -257,13 +258,13 @@ const CALL_ID = /^call_([\w-]{43})_\d+_\d+$/;
 /** Returns the id of a call. It contains the ids of its conversation and answer, because OpenAI's clients send results with nothing else. */
 function callId({ conversationId, answerId }: Question, round: number, at: number): string {
   const bytes = new Uint8Array([...parseUuid(conversationId), ...parseUuid(answerId)]);
-  return `call_${bytes.toBase64({ alphabet: "base64url", omitPadding: true })}_${round}_${at + 1}`;
+  return `call_${BASE64URL.encode(bytes)}_${round}_${at + 1}`;
 }
 
 /** Returns the conversation and the answer of a tool call; undefined if it is not the id of a call. */
 export function turnOfCall(id: string): { conversationId: string; answerId: string } | undefined {
   const [, encoded] = CALL_ID.exec(id) ?? [];
   if (encoded === undefined) return undefined;
-  const bytes = Uint8Array.fromBase64(encoded, { alphabet: "base64url" });
+  const bytes = BASE64URL.decode(encoded);
   return { conversationId: formatUuid(bytes.subarray(0, UUID_BYTES)), answerId: formatUuid(bytes.subarray(UUID_BYTES)) };
 }

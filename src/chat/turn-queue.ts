@@ -1,10 +1,10 @@
 import { idFields, logDeadLetter } from "../platform/queue.ts";
-import { DAY_MS } from "../platform/time.ts";
+import { DAY_MS, HOUR_MS } from "../platform/time.ts";
 import type { Question } from "./question.ts";
 
 /** The pause before the next attempt is as long as the question has waited so far, within these bounds. */
 const SHORTEST_PAUSE_MS = 15_000;
-const LONGEST_PAUSE_MS = 60 * 60_000;
+const LONGEST_PAUSE_MS = HOUR_MS;
 /** A question of this age is handed to a human instead of being answered. */
 const HAND_OFF_AFTER_MS = DAY_MS;
 /** A question is also handed to a human after this many attempts in a row that crashed the object. */

@@ -1,7 +1,6 @@
-import { waitUntil } from "cloudflare:workers";
+import { inBackground } from "../platform/background.ts";
 import type { ConversationStatus } from "../platform/db/columns.ts";
 import { objectOf } from "../platform/objects.ts";
-import { logRarely } from "../platform/telemetry/log.ts";
 
 /** Who may follow a conversation: its visitor's open pages, and the integrator's requests that wait for a message. */
 type Follower = "page" | "request";
@@ -95,15 +94,13 @@ interface ChangedConversation {
  * it, because all of them also read the conversation from time to time.
  */
 export function notifyVisitor(env: Env, { id, workspaceId, status }: ChangedConversation): void {
-  const notified = objectOf(env, env.SESSION, `${workspaceId}/${id}`).notifyVisitor(id, status);
-  waitUntil(Promise.resolve(notified).catch((error: unknown) => logRarely("visitor_not_notified", {}, error)));
+  inBackground(objectOf(env, env.SESSION, `${workspaceId}/${id}`).notifyVisitor(id, status), "visitor_not_notified");
 }
 
 /** Makes the visitor's open pages connect again, since their tokens may have been ended. A resolved conversation has no sockets. */
 export function reconnectVisitor(env: Env, { id, workspaceId, status }: ChangedConversation): void {
   if (status === "resolved") return;
-  const closed = objectOf(env, env.SESSION, `${workspaceId}/${id}`).reconnectVisitor();
-  waitUntil(Promise.resolve(closed).catch((error: unknown) => logRarely("visitor_not_reconnected", {}, error)));
+  inBackground(objectOf(env, env.SESSION, `${workspaceId}/${id}`).reconnectVisitor(), "visitor_not_reconnected");
 }
 
 /** Waits for changes of a conversation, until it is disposed of. */

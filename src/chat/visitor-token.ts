@@ -1,5 +1,6 @@
 import { secretValues } from "../platform/config.ts";
-import { BASE64URL, mintToken, type TokenFormat, verifyToken } from "../platform/crypto/signed-token.ts";
+import { BASE64URL } from "../platform/crypto/base64url.ts";
+import { mintToken, type TokenFormat, verifyToken } from "../platform/crypto/signed-token.ts";
 import { formatUuid, parseUuid } from "../platform/db/ids.ts";
 import { DAY_MS } from "../platform/time.ts";
 

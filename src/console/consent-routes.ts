@@ -2,9 +2,9 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { type AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { admitKey, unauthorized } from "../workspaces/checks.ts";
+import { admitKey } from "../workspaces/checks.ts";
 import { type Scope, SCOPES } from "../workspaces/scopes.ts";
-import { isOwnPage, notThisPage, sessionOf } from "./session.ts";
+import { isOwnPage, notThisPage, requireSession } from "./session.ts";
 
 /*
  * The consent of a member to an application that asks for access to /mcp. Both requests come from the console's own page and send what
@@ -68,9 +68,8 @@ consentRoutes.openapi(giveConsent, async (c) => {
 /** The member who is signed in, on a page of the console. An API key connects nothing: a token needs somebody whom it ends with. */
 async function requireMember(c: AppContext): Promise<{ id: string; scopes: Scope[] }> {
   if (!isOwnPage(c)) throw notThisPage();
-  const session = await sessionOf(c);
-  if (!session) throw unauthorized(c, "missing_api_key", "You are not signed in, or your session has ended.");
-  c.set("credential", session.credential);
+  const { credential } = await requireSession(c);
+  c.set("credential", credential);
   await admitKey(c);
   const { member, scopes } = c.get("caller").key;
   if (!member) throw new ApiError("insufficient_scope", "Applications are connected by members of the team. Sign in as a member.");

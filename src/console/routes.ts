@@ -8,17 +8,28 @@ import { newOperation } from "../platform/db/client.ts";
 import { newId } from "../platform/db/ids.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
-import { checking } from "../platform/http/checks.ts";
+import { checking, requireUpgrade } from "../platform/http/checks.ts";
 import { personName, toTimestamp } from "../platform/http/fields.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { type Change, closeLive, liveChannelOf, VIEWER_HEADER, type Viewer } from "../events/live-channel.ts";
+import { closeLive, liveChannelOf, VIEWER_HEADER, type Viewer } from "../events/live-channel.ts";
+import { CHANGE_KINDS } from "../events/live-protocol.ts";
 import { isOperatorToken, requireOperator } from "../operator/auth.ts";
+import { HOUR_MS } from "../platform/time.ts";
 import { isSessionToken, verifyApiKey } from "../workspaces/api-key.ts";
-import { admitKey, operationOf, requireAddressLimit, requireConfig, unauthorized } from "../workspaces/checks.ts";
+import { admitKey, operationOf, requireAddressLimit, requireConfig } from "../workspaces/checks.ts";
 import { findWorkspace } from "../workspaces/store.ts";
 import { consentRoutes } from "./consent-routes.ts";
 import { signInPageRoutes } from "./sign-in-routes.ts";
-import { beginSession, endSession, isOwnPage, notThisPage, requireAllowedMethod, type Session, SESSION_MS, sessionOf } from "./session.ts";
+import {
+  beginSession,
+  endSession,
+  isOwnPage,
+  notThisPage,
+  requireAllowedMethod,
+  requireSession,
+  type Session,
+  SESSION_MS,
+} from "./session.ts";
 
 /*
  * The console's own endpoints: sign-in, sign-out and the live channel. For everything else it uses /api/v1 and /operator/v1 with the
@@ -27,7 +38,7 @@ import { beginSession, endSession, isOwnPage, notThisPage, requireAllowedMethod,
 
 const MAX_SECRET_LENGTH = 500;
 /** How long a link that signs in with a key works. */
-const LINK_MS = 60 * 60_000;
+const LINK_MS = HOUR_MS;
 
 const signInBody = z
   .strictObject({
@@ -154,13 +165,13 @@ const READ_SCOPES = {
 } as const;
 
 consoleRoutes.get("/live", async (c) => {
-  if (c.req.header("Upgrade")?.toLowerCase() !== "websocket") throw new ApiError("not_found", "Connect with a WebSocket.");
+  requireUpgrade(c);
   const { id: sessionId, credential, name, expiresAtMs } = await requireSession(c);
   c.set("credential", credential);
   await admitKey(c);
   requireAllowedMethod(c);
   const { workspace, key } = c.get("caller");
-  const kinds = (Object.keys(READ_SCOPES) as Change["kind"][]).filter((kind) => key.scopes.includes(READ_SCOPES[kind]));
+  const kinds = CHANGE_KINDS.filter((kind) => key.scopes.includes(READ_SCOPES[kind]));
   const closesWith = [sessionId, key.id, ...(key.member ? [key.member.id] : [])];
   const viewer: Viewer = { id: newId(0, Date.now()), name: key.member?.name ?? name, closesWith, kinds, expiresAtMs };
   const headers = new Headers(c.req.raw.headers);
@@ -216,12 +227,6 @@ async function authenticate(c: AppContext, credential: string): Promise<void> {
     await admitKey(c);
     requireAllowedMethod(c);
   }
-}
-
-async function requireSession(c: AppContext): Promise<Session> {
-  const session = await sessionOf(c);
-  if (!session) throw unauthorized(c, "missing_api_key", "You are not signed in, or your session has ended.");
-  return session;
 }
 
 /** Who is signed in, and what the key or the member may do. */

@@ -1,10 +1,12 @@
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { newToken } from "../members/links.ts";
 import { decryptSecret, encryptSecret, UnreadableSecretError } from "../platform/crypto/secrets.ts";
-import type { Check } from "../platform/http/checks.ts";
+import { type Check, isUpgrade } from "../platform/http/checks.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
+import { HOUR_MS } from "../platform/time.ts";
 import { unauthorized } from "../workspaces/checks.ts";
+import { CONSOLE_HEADER } from "./protocol.ts";
 
 /** Who is signed in to the console. */
 export interface Session {
@@ -18,18 +20,15 @@ export interface Session {
   expiresAtMs: number;
 }
 
-export const SESSION_MS = 12 * 60 * 60_000;
+export const SESSION_MS = 12 * HOUR_MS;
 const SESSION_CONTEXT = "console/session";
-
-/** A header that forms and scripts of other sites cannot send: it would need a CORS permission, which this service never gives. */
-const CONSOLE_HEADER = "X-Support-Agent-Console";
 
 /** Signs a person in and sets the cookie of the session, which lasts at most `SESSION_MS`. */
 export async function beginSession(c: AppContext, credential: string, name: string, expiresAtMs: number): Promise<Session> {
   const session = { id: newToken(), credential, name, expiresAtMs };
   await signIn(c.env, session.id).begin(session.expiresAtMs);
   const sealed = await encryptSecret(c.env, JSON.stringify(session), SESSION_CONTEXT);
-  setCookie(c, cookieName(c), sealed, { ...cookieOptions(c), maxAge: SESSION_MS / 1000 });
+  setCookie(c, cookieName(c), sealed, { ...cookieOptions(c, "Strict"), maxAge: SESSION_MS / 1000 });
   return session;
 }
 
@@ -37,7 +36,7 @@ export async function beginSession(c: AppContext, credential: string, name: stri
 export async function endSession(c: AppContext): Promise<Session | undefined> {
   const session = await readCookie(c);
   if (session) await signIn(c.env, session.id).end();
-  deleteCookie(c, cookieName(c), cookieOptions(c));
+  deleteCookie(c, cookieName(c), cookieOptions(c, "Strict"));
   return session;
 }
 
@@ -45,11 +44,18 @@ export async function endSession(c: AppContext): Promise<Session | undefined> {
  * The session of a request from a page of the console: it has the cookie and the header, and comes from this origin. A request that
  * another site caused has no session.
  */
-export async function sessionOf(c: AppContext): Promise<Session | undefined> {
+async function sessionOf(c: AppContext): Promise<Session | undefined> {
   if (c.req.header("Cookie") === undefined || !isOwnPage(c)) return undefined;
   const session = await readCookie(c);
   if (!session || Date.now() >= session.expiresAtMs) return undefined;
   return (await signIn(c.env, session.id).isActive()) ? session : undefined;
+}
+
+/** Returns the session of a request, see `sessionOf`. @throws ApiError missing_api_key if it has none. */
+export async function requireSession(c: AppContext): Promise<Session> {
+  const session = await sessionOf(c);
+  if (!session) throw unauthorized(c, "missing_api_key", "You are not signed in, or your session has ended.");
+  return session;
 }
 
 /** Lets a page of the console use the API with the credential of its session, unless the request has an Authorization header. */
@@ -73,10 +79,9 @@ export function requireAllowedMethod(c: AppContext): void {
 export function isOwnPage(c: AppContext): boolean {
   const site = c.req.header("Sec-Fetch-Site");
   const origin = c.req.header("Origin");
-  const isUpgrade = c.req.header("Upgrade")?.toLowerCase() === "websocket";
   if (site !== undefined && site !== "same-origin") return false;
   if (origin !== undefined && origin !== new URL(c.req.url).origin) return false;
-  if (isUpgrade) return origin !== undefined;
+  if (isUpgrade(c)) return origin !== undefined;
   const isSafe = c.req.method === "GET" || c.req.method === "HEAD";
   return c.req.header(CONSOLE_HEADER) !== undefined && (isSafe || site !== undefined || origin !== undefined);
 }
@@ -109,12 +114,13 @@ export function cookieName(c: AppContext, name = "console"): string {
   return isSecure(c) ? `__Host-${name}` : name;
 }
 
-export function isSecure(c: AppContext): boolean {
+function isSecure(c: AppContext): boolean {
   return new URL(c.req.url).protocol === "https:";
 }
 
-function cookieOptions(c: AppContext) {
-  return { path: "/", httpOnly: true, secure: isSecure(c), sameSite: "Strict" } as const;
+/** The options of a cookie. With `Lax`, the browser also sends it when a page of another site leads here. */
+export function cookieOptions(c: AppContext, sameSite: "Strict" | "Lax") {
+  return { path: "/", httpOnly: true, secure: isSecure(c), sameSite } as const;
 }
 
 /** The object of a sign-in. It is created near the person, since the edge asks it before it knows the workspace. */

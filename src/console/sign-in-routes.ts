@@ -8,8 +8,9 @@ import { memberOfAccount, memberOfAddress } from "../members/sign-in-by-account.
 import { mailSignInLink } from "../members/sign-in-by-mail.ts";
 import { CALLBACK_PATH, clientSecretContext, DEFAULT_METHODS, supportedMethods } from "../members/sign-in-settings.ts";
 import type { SignInRow } from "../members/sign-in-store.ts";
-import { findWorkspaceBySlug, type MemberRow } from "../members/store.ts";
+import type { MemberRow } from "../members/store.ts";
 import type { Account, PendingSignIn } from "../members/provider.ts";
+import { findSlug } from "../operator/store.ts";
 import { accessApplication } from "../platform/config.ts";
 import { decryptSecret } from "../platform/crypto/secrets.ts";
 import type { ConsoleMethod } from "../platform/db/columns.ts";
@@ -18,9 +19,11 @@ import type { AppContext } from "../platform/http/context.ts";
 import { emailAddress } from "../platform/http/fields.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
+import { MINUTE_MS } from "../platform/time.ts";
 import { clientAddress, requireAddressLimit } from "../workspaces/checks.ts";
 import { findSignInSettings } from "../workspaces/store.ts";
-import { beginSession, cookieName, isOwnNavigation, isOwnPage, isSecure, notThisPage, SESSION_MS } from "./session.ts";
+import { ACCESS_COOKIE, type SignInProblem } from "./protocol.ts";
+import { beginSession, cookieName, cookieOptions, isOwnNavigation, isOwnPage, notThisPage, SESSION_MS } from "./session.ts";
 
 /*
  * Sign-in to the console with an account of the workspace's identity provider, through Cloudflare Access, or with a link in a mail.
@@ -30,16 +33,11 @@ import { beginSession, cookieName, isOwnNavigation, isOwnPage, isSecure, notThis
 export const signInPageRoutes = createRouter();
 
 /** How long somebody may take at the provider. */
-const PENDING_MS = 10 * 60_000;
+const PENDING_MS = 10 * MINUTE_MS;
 const COOKIE = "console-oidc";
-/** The cookie in which the sign-in page names the workspace: see web/console/session.ts. */
-const ACCESS_COOKIE = "console-access";
 /** The length of a state that `newToken` made. */
 const STATE = /^[\w-]{43}$/;
 const SLUG = /^[a-z0-9-]{1,63}$/;
-
-/** What the sign-in page explains: see web/console/sign-in.tsx. */
-type Problem = "access" | "expired" | "off" | "provider" | "refused";
 
 signInPageRoutes.get("/", async (c) => {
   requireAddressLimit(c);
@@ -82,7 +80,7 @@ signInPageRoutes.get("/access", async (c) => {
   // does not say any more where it came from. A page of another site could otherwise sign somebody in to a workspace of its own.
   const isOwn = slug !== "" && getCookie(c, cookieName(c, ACCESS_COOKIE)) === slug;
   if (!isOwn) return toPage(c, slug);
-  deleteCookie(c, cookieName(c, ACCESS_COOKIE), cookieOptions(c));
+  deleteCookie(c, cookieName(c, ACCESS_COOKIE), cookieOptions(c, "Lax"));
   const application = accessApplication(c.env);
   const { workspaceId, settings } = (await findSettings(c, slug)) ?? {};
   if (!application || !workspaceId || !settings?.methods.includes("access")) return toPage(c, slug, "off");
@@ -111,7 +109,8 @@ signInPageRoutes.get("/oidc", async (c) => {
   const pending: PendingSignIn = { workspaceId, slug, clientId, provider, nonce: newToken(), verifier: newToken() };
   const state = newToken();
   await keepPending(c.env, state, pending, Date.now() + PENDING_MS);
-  setCookie(c, cookieName(c, COOKIE), state, { ...cookieOptions(c), maxAge: PENDING_MS / 1000 });
+  // Lax, since the provider's page sends the browser back.
+  setCookie(c, cookieName(c, COOKIE), state, { ...cookieOptions(c, "Lax"), maxAge: PENDING_MS / 1000 });
   return leave(c, await authorizationUrl(pending, { state, redirectUrl: redirectUrl(c) }));
 });
 
@@ -126,7 +125,7 @@ signInPageRoutes.get("/oidc/callback", async (c) => {
   const account = await accountOf(c, pending, state);
   if (!account) return toPage(c, slug, "provider");
   const member = await memberOfAccount(c.env, c.get("meter"), workspaceId, account);
-  deleteCookie(c, cookieName(c, COOKIE), cookieOptions(c));
+  deleteCookie(c, cookieName(c, COOKIE), cookieOptions(c, "Lax"));
   return signIn(c, slug, member, { method: "oidc", account });
 });
 
@@ -169,7 +168,7 @@ async function accountOf(c: AppContext, pending: PendingSignIn, state: string): 
 async function findSettings(c: AppContext, slug: string): Promise<{ workspaceId: string; settings: SignInRow | undefined } | undefined> {
   if (!SLUG.test(slug)) return undefined;
   const directory = directoryDb(c.env, c.get("meter"));
-  const [[found]] = await directory.batch([findWorkspaceBySlug(directory, slug)]);
+  const [[found]] = await directory.batch([findSlug(directory, slug)]);
   if (!found) return undefined;
   const { db } = newOperation(c.env, c.get("meter"), found.workspaceId);
   const [[settings]] = await db.batch([findSignInSettings(db, found.workspaceId)]);
@@ -181,7 +180,7 @@ function redirectUrl(c: AppContext): string {
 }
 
 /** Sends the browser to the sign-in page. */
-function toPage(c: Context, slug: string, problem?: Problem): Response {
+function toPage(c: Context, slug: string, problem?: SignInProblem): Response {
   const query = SLUG.test(slug) ? `?workspace=${slug}` : "";
   return leave(c, `/console/${query}${problem ? `#problem=${problem}` : ""}`);
 }
@@ -190,9 +189,4 @@ function leave(c: Context, url: string): Response {
   c.header("Cache-Control", "no-store");
   c.header("Referrer-Policy", "no-referrer");
   return c.redirect(url, 303);
-}
-
-/** Lax, since the provider's page sends the browser back. */
-function cookieOptions(c: AppContext) {
-  return { path: "/", httpOnly: true, secure: isSecure(c), sameSite: "Lax" } as const;
 }

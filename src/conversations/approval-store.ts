@@ -1,8 +1,7 @@
 import { and, count, desc, eq, inArray, lt, type SQL, sql } from "drizzle-orm";
-import { appendEvent } from "../events/outbox.ts";
+import { appendEvent, newEvent } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import type { ApprovalOutcome, ApprovalStatus } from "../platform/db/columns.ts";
-import { newId, shardOf } from "../platform/db/ids.ts";
 import { approvals, conversations, handoffs } from "../platform/db/schema.ts";
 import {
   exists,
@@ -47,7 +46,7 @@ export function createApproval(db: Database, key: ConversationKey, approval: New
   const row = { ...approval, ...keyOf(key), status: "pending" as const, requestedAt: nowMs };
   return [
     insertWhere(db, approvals, row, conversationExists(key)).onConflictDoNothing(),
-    ...appendEvent(db, eventOf(key, nowMs), "tool_call.approval_requested", approvalRecord(approval.id)),
+    ...appendEvent(db, newEvent(key, nowMs), "tool_call.approval_requested", approvalRecord(approval.id)),
   ];
 }
 
@@ -77,7 +76,7 @@ export function decideApproval(db: Database, key: ConversationKey, id: string, {
         ...(decision.arguments && { arguments: decision.arguments }),
       })
       .where(and(isOwn(approvals, key.workspaceId, id), eq(approvals.status, "pending"))),
-    ...appendEvent(db, eventOf(key, atMs), "tool_call.decided", approvalRecord(id)),
+    ...appendEvent(db, newEvent(key, atMs), "tool_call.decided", approvalRecord(id)),
   ];
 }
 
@@ -164,8 +163,4 @@ export function listApprovalsOf(db: Database, workspaceId: string, conversationI
 
 function keyOf({ workspaceId, conversationId }: ConversationKey): ConversationKey {
   return { workspaceId, conversationId };
-}
-
-function eventOf(key: ConversationKey, nowMs: number) {
-  return { id: newId(shardOf(key.workspaceId), nowMs), ...keyOf(key), nowMs };
 }

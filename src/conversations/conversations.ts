@@ -1,16 +1,15 @@
 import { listTakable, missingFiles, takeFiles, type TakenFiles } from "../attachments/store.ts";
 import { announce } from "../events/live-channel.ts";
-import { appendEvent, type NewEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
+import { appendEvent, newEvent, wakeDeliveries, wakeEmails } from "../events/outbox.ts";
 import { createDraft, listQuestionsBefore } from "../knowledge/draft-store.ts";
 import { matchDraftQuestion } from "../knowledge/drafts.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
 import type { Priority } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
-import { newId, shardOf } from "../platform/db/ids.ts";
 import { IF_CHANGED, type Statement, transact } from "../platform/db/sql.ts";
+import { dayWindow, type FlowWindow, fullWindow } from "../workspaces/flow-limits.ts";
+import { countSent, listSent } from "../workspaces/flow-store.ts";
 import type { Limits } from "../workspaces/plans.ts";
-import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import { createNote, findNote, recordNote } from "./note-store.ts";
 import { assignWaiting, findQueue } from "../routing/assignment.ts";
 import { messageRecord, resolvedRecord } from "./payloads.ts";
@@ -116,7 +115,7 @@ export async function replyAsHuman(
   const writes = [
     createReply(db, op, { id: messageId, nowMs, ...reply }, windows),
     ...countSent(db, workspaceId, windows, IF_CHANGED),
-    ...appendEvent(db, eventOf(op), "message.human_replied", messageRecord(messageId)),
+    ...appendEvent(db, newEvent(op, op.nowMs), "message.human_replied", messageRecord(messageId)),
     recordHumanReply(db, op, messageId, nowMs),
     createDraft(db, workspaceId, conversationId, messageId),
     ...transitionWrites(db, op, transitionOn(resolve ? "team_resolved" : "team_replied"), { by: "human", messageId }),
@@ -162,7 +161,7 @@ export async function addNote(op: ConversationOperation, { perDay, ...text }: Te
 }
 
 /** Finds why a note was not added: this request has already added it, a limit is reached, or there is no such conversation. */
-async function findAddedNote(db: Database, { workspaceId, conversationId }: ConversationKey, noteId: string, windows: VisitorWindow[]) {
+async function findAddedNote(db: Database, { workspaceId, conversationId }: ConversationKey, noteId: string, windows: FlowWindow[]) {
   const [sent, [note], [conversation]] = await db.batch([
     listSent(db, workspaceId, windows),
     findNote(db, workspaceId, noteId),
@@ -172,7 +171,7 @@ async function findAddedNote(db: Database, { workspaceId, conversationId }: Conv
 }
 
 const compiledNote = compiled(
-  (db, key: ConversationKey, note: Parameters<typeof createNote>[2], windows: VisitorWindow[]) =>
+  (db, key: ConversationKey, note: Parameters<typeof createNote>[2], windows: FlowWindow[]) =>
     [
       createNote(db, key, note, windows),
       ...countSent(db, key.workspaceId, windows, IF_CHANGED),
@@ -184,7 +183,7 @@ const compiledNote = compiled(
 export function resolveIdleWrites(db: Database, key: ConversationKey, nowMs: number) {
   return [
     transitionConversation(db, key, transitionOn("idled"), { nowMs, by: "auto", where: isIdle(nowMs) }),
-    ...appendEvent(db, eventOf({ ...key, nowMs }), "conversation.resolved", resolvedRecord(key.conversationId)),
+    ...appendEvent(db, newEvent(key, nowMs), "conversation.resolved", resolvedRecord(key.conversationId)),
   ];
 }
 
@@ -202,10 +201,8 @@ function transitionWrites(
   return [
     transitionHandoff(db, op, transition, { nowMs, messageId }),
     transitionConversation(db, op, transition, { nowMs, by, messageId, isRead }),
-    ...(transition("open") === "resolved" ? appendEvent(db, eventOf(op), "conversation.resolved", resolvedRecord(op.conversationId)) : []),
+    ...(transition("open") === "resolved"
+      ? appendEvent(db, newEvent(op, nowMs), "conversation.resolved", resolvedRecord(op.conversationId))
+      : []),
   ];
-}
-
-function eventOf({ workspaceId, conversationId, nowMs }: ConversationKey & { nowMs: number }): NewEvent {
-  return { id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs };
 }

@@ -51,8 +51,8 @@ export function conversationRecord(id: string): SQL {
 }
 
 /**
- * The same for the event of a resolution: null while nobody has written since the conversation was reopened, so that a status that is
- * set back and forth sends one event. Each further one takes a message, which the plan limits.
+ * Returns a subquery for the wire record in the event of a resolution. It is null while nobody has written since the conversation was
+ * reopened, so that a status that is set back and forth sends one event. Each further one takes a message, which the plan limits.
  */
 export function resolvedRecord(id: string): SQL {
   const lastMessage = sql`(SELECT m.id FROM ${messages} m WHERE m.workspace_id = c.workspace_id AND m.conversation_id = c.id

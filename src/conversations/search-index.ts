@@ -2,6 +2,7 @@ import { type Database, newOperation } from "../platform/db/client.ts";
 import type { Page } from "../platform/db/sql.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
+import { MINUTE_MS, SECOND_MS } from "../platform/time.ts";
 import type { ConversationFilter } from "./list-store.ts";
 import {
   type ChangedSecond,
@@ -11,7 +12,6 @@ import {
   listExisting,
   listNewTexts,
   listUnread,
-  SECOND_MS,
   type TextPosition,
 } from "./search-store.ts";
 import { toIndexText, toMatch, toPhrases } from "./search-text.ts";
@@ -85,14 +85,14 @@ const TEXTS_SIZE = 1_000;
 /** How many unread conversations a search covers. */
 const MAX_UNREAD = 10_000;
 /** The longest time between a change's timestamp and its commit. */
-const OVERLAP_MS = 2 * 60_000;
+const OVERLAP_MS = 2 * MINUTE_MS;
 /** Most changes are committed within this time. Older changes are read again only if the counts of their second differ. */
 const TAIL_MS = 2_000;
 /** How long a search waits for the index to be complete, and how long one alarm works on it. */
 const SEARCH_WAIT_MS = 2_000;
 const ALARM_MS = 30_000;
 /** An erasure takes less time than this: a conversation that D1 has after it was not erased. */
-const ERASURE_MS = 10 * 60_000;
+const ERASURE_MS = 10 * MINUTE_MS;
 
 /** The full-text index of one workspace's conversations, in the storage of its object. */
 export class SearchIndex {

@@ -4,6 +4,7 @@ import { CONVERSATION_STATUSES } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { isAmong, type Position } from "../platform/db/sql.ts";
 import { conversations, messages, notes, visitors } from "../platform/db/schema.ts";
+import { SECOND_MS } from "../platform/time.ts";
 
 /** Selects the columns of conversations that the index needs. */
 function selectForIndex(db: Database, condition: SQL) {
@@ -46,8 +47,6 @@ export interface ChangedSecond {
   atSum: number;
   idSum: number;
 }
-
-export const SECOND_MS = 1_000;
 
 /** The positions of digits in an id that are random, from which `idNumber` makes a number. */
 const RANDOM_DIGITS = [21, 22, 23, 24, 25, 26];

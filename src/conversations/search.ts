@@ -1,7 +1,7 @@
 import type { Operation } from "../platform/db/client.ts";
 import { conversationIndexOf } from "./conversation-index.ts";
 import type { ConversationQuery } from "./search-index.ts";
-import { type ConversationFilter, listConversations, pageConversations } from "./list-store.ts";
+import { listConversations, pageConversations } from "./list-store.ts";
 import { listContents } from "./search-store.ts";
 import { snippetOf, type SnippetPart, toPhrases } from "./search-text.ts";
 import type { ListedRow } from "./wire.ts";
@@ -19,16 +19,11 @@ interface Found {
   total: number;
 }
 
-type MaybeSearch = Omit<ConversationQuery, "q"> & {
-  q?: string | undefined;
-  /** Only without `q`, like the fields below: the index does not know them. */
-  visitorId?: string | undefined;
-  isUnassigned?: boolean | undefined;
-  teamId?: string | undefined;
-  priority?: ConversationFilter["priority"];
-  snooze?: ConversationFilter["snooze"];
-  isOldestFirst?: boolean | undefined;
-};
+/**
+ * A search, or a list if `q` is missing. The index knows neither the visitor, the team, the priority and the snooze, nor `isUnassigned`
+ * and the order: they work without `q` only.
+ */
+type MaybeSearch = Omit<ConversationQuery, "q"> & { q?: string | undefined; isOldestFirst?: boolean | undefined };
 
 /**
  * Reads one page of conversations by last activity, and the total. With `q`, the index finds them.

@@ -1,5 +1,5 @@
 import { and, desc, eq, getTableColumns, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
-import { appendEvent } from "../events/outbox.ts";
+import { appendEvent, newEvent } from "../events/outbox.ts";
 import { areTakable, type TakenFiles, takenFiles } from "../attachments/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason, MAX_TAGS, type Priority } from "../platform/db/columns.ts";
@@ -23,8 +23,8 @@ import {
 } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import { routeHandoff, type Written } from "../routing/assignment.ts";
-import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { countSent, mayBeSent } from "../workspaces/visitor-store.ts";
+import type { FlowWindow } from "../workspaces/flow-limits.ts";
+import { countSent, mayBeSent } from "../workspaces/flow-store.ts";
 import { c, CONVERSATION_RECORD, handoffRecord } from "./payloads.ts";
 import { handoffStatusAt, type Transition } from "./status.ts";
 
@@ -213,7 +213,7 @@ export function createReply(
   db: Database,
   key: ConversationKey,
   reply: { id: string; content: string; author: Member | null; nowMs: number; maxMessages: number; files?: TakenFiles | undefined },
-  windows: readonly VisitorWindow[],
+  windows: readonly FlowWindow[],
 ) {
   const { workspaceId, conversationId } = key;
   const hasRoom = exists(conversations, isConversation(key), lt(conversations.messageCount, reply.maxMessages));
@@ -298,16 +298,15 @@ export function createHandoff(
   { workspaceId, conversationId, agentId, nowMs }: HandoffKey,
   cause: HandoffCause,
   written: Written,
-  windows: readonly VisitorWindow[] = [],
+  windows: readonly FlowWindow[] = [],
 ) {
   const id = newId(shardOf(workspaceId), nowMs);
   const row = { id, workspaceId, agentId, conversationId, ...cause, status: "pending" as const, requestedAt: nowMs };
   const isWaiting = exists(conversations, isOwn(conversations, workspaceId, conversationId), eq(conversations.status, "needs_human"));
-  const event = { id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs };
   return [
     insertWhere(db, handoffs, row, sql`${isWaiting} AND ${mayBeSent(workspaceId, windows)}`).onConflictDoNothing(),
     ...countSent(db, workspaceId, windows, IF_CHANGED),
-    ...appendEvent(db, event, "handoff.created", handoffRecord(id)),
+    ...appendEvent(db, newEvent({ workspaceId, conversationId }, nowMs), "handoff.created", handoffRecord(id)),
     ...routeHandoff(db, { workspaceId, conversationId }, { id, isOpen: cause.opensAt === null, nowMs }, written),
   ] as const;
 }

@@ -1,3 +1,5 @@
+import { isUuid } from "../platform/db/ids.ts";
+
 /** A code sample of an operation, as viewers of OpenAPI documents expect it under `x-codeSamples`. */
 interface CodeSample {
   lang: string;
@@ -84,10 +86,9 @@ class Variable {
 
 /** The fields of bodies that hold the id of an agent. A sample reads it from the environment, so that it runs as it is. */
 const AGENT_FIELDS = ["agent_id", "model"];
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 function withAgent(body: Record<string, unknown>): Record<string, unknown> {
-  const named = AGENT_FIELDS.filter((name) => UUID.test(String(body[name])));
+  const named = AGENT_FIELDS.filter((name) => isUuid(String(body[name])));
   return { ...body, ...Object.fromEntries(named.map((name) => [name, new Variable(variableOf("agent_id"))])) };
 }
 

@@ -1,11 +1,11 @@
 import PostalMime, { type Email } from "postal-mime";
-import { upload, type Uploader } from "../attachments/uploads.ts";
+import { upload, type Uploader, USABLE_FOR_MS } from "../attachments/uploads.ts";
 import { MAX_FILE_BYTES, MAX_FILES } from "../attachments/wire.ts";
 import type { TakenFiles } from "../attachments/store.ts";
 import type { Operation } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
+import { type VisitorLimit, windowsOf } from "../workspaces/flow-limits.ts";
 import type { Limits } from "../workspaces/plans.ts";
-import { type VisitorLimit, windowsOf } from "../workspaces/visitor-limits.ts";
 
 /** A file of a mail. */
 export interface MailFile {
@@ -90,9 +90,6 @@ export interface StoredFiles {
   files: TakenFiles | undefined;
   names: (string | null)[];
 }
-
-/** How long the question of a mail may take its files. */
-const USABLE_FOR_MS = 60 * 60_000;
 
 /**
  * Stores the files of a mail, for the question that takes them. A file of another type, or without room, is left out: the mail is answered

@@ -1,6 +1,6 @@
 import type { Email } from "postal-mime";
 import { sessionOf } from "../chat/session.ts";
-import type { QuestionVisitor } from "../chat/question.ts";
+import { mailVisitor } from "../chat/question.ts";
 import { wakeEmails } from "../events/outbox.ts";
 import { secretValues } from "../platform/config.ts";
 import { keyedHash, sha256Hex } from "../platform/crypto/hashes.ts";
@@ -9,23 +9,23 @@ import { seededIds, shardOf } from "../platform/db/ids.ts";
 import { Fault, withoutData } from "../platform/telemetry/errors.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { anonIdForEmail, normalizeEmail, toSingleLine } from "../platform/text.ts";
+import { normalizeEmail, toSingleLine } from "../platform/text.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import type { RedactionSettings } from "../platform/db/columns.ts";
 import { HOUR_MS, monthOf } from "../platform/time.ts";
 import { redactionOf } from "../redaction/redaction.ts";
-import { type Limits, limitsOf } from "../workspaces/plans.ts";
 import {
   ALL_SENDERS,
+  type FlowCount,
+  type FlowWindow,
   fullWindow,
   startOfDay,
-  type VisitorCount,
   type VisitorLimit,
   visitorLimitOf,
-  type VisitorWindow,
   windowsOf,
-} from "../workspaces/visitor-limits.ts";
-import { listSent } from "../workspaces/visitor-store.ts";
+} from "../workspaces/flow-limits.ts";
+import { listSent } from "../workspaces/flow-store.ts";
+import { type Limits, limitsOf } from "../workspaces/plans.ts";
 import { isMailAddress, readMessageId, recipientsOf, verifyThreadToken, tokensOf } from "./address.ts";
 import { filesIn, type StoredFiles, storeFiles } from "./attachments.ts";
 import { type Authentication, authenticationOf } from "./authentication.ts";
@@ -187,7 +187,7 @@ interface RecordedMail {
   /** A hash of the sender's domain or, at a mailbox provider, of the address. */
   group: string;
   /** What was sent today, by all visitors and by the group. */
-  sent: readonly VisitorCount[];
+  sent: readonly FlowCount[];
 }
 
 /** Asks the agent, unless the day's messages are used up. */
@@ -207,7 +207,7 @@ async function askInTime(incoming: RedactedMail, { mailKey, atMs, limits, group,
 }
 
 /** The result for a mail that is not accepted. @param reason a reason, or the window that is full. */
-function refusal(reason: string | VisitorWindow): MailResult {
+function refusal(reason: string | FlowWindow): MailResult {
   if (typeof reason === "string") return { outcome: "refused", reason };
   return { outcome: "refused", reason: reason.sender === ALL_SENDERS ? "rate_limited" : "too_many_of_sender" };
 }
@@ -242,7 +242,7 @@ async function askAgent(
     subject,
     message: questionOf(mail, stored.names, redact),
     ...(stored.files && { files: stored.files }),
-    visitor: visitorOf(sender),
+    visitor: mailVisitor({ email: sender.address, name: sender.name }),
     quota: { period: monthOf(nowMs), limit: limits.messages },
     maxMessages: limits.messages_per_conversation,
     messageLimit,
@@ -274,12 +274,6 @@ async function questionIds(workspaceId: string, mailKey: string, atMs: number) {
   const nextId = await seededIds(`email-ids/1\0${mailKey}`, atMs);
   const shard = shardOf(workspaceId);
   return { conversationId: nextId(shard), questionId: nextId(shard), answerId: nextId(shard), visitorId: nextId(shard) };
-}
-
-/** The visitor who sent a mail. The sender is not verified, so it is never merged with a verified visitor. */
-function visitorOf({ address, name }: IncomingMail["sender"]): QuestionVisitor {
-  const unverified = { externalId: null, verified: false, isProfileVerified: false, joins: null };
-  return { anonId: anonIdForEmail(address), name, email: address, ...unverified };
 }
 
 function refuse(message: ForwardableEmailMessage, text: string, reason: string): MailResult {

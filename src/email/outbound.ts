@@ -8,6 +8,7 @@ import { trySend } from "../platform/mail.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { toSingleLine, utf8Length } from "../platform/text.ts";
+import { MINUTE_MS } from "../platform/time.ts";
 import { mintThreadToken, readMessageId, replyAddress, threadId } from "./address.ts";
 import { claimMail, findMail, updateMail } from "./store.ts";
 
@@ -22,7 +23,7 @@ const RETRY_AFTER_MINUTES = [1, 5, 30, 120, 360, 960];
  */
 const CONFIGURATION_RETRY_AFTER_MINUTES = [1, 5, 30, ...Array<number>(24).fill(60)];
 /** The lease is longer than the mail service takes to accept a mail. */
-const LEASE_MS = 2 * 60_000;
+const LEASE_MS = 2 * MINUTE_MS;
 /**
  * The errors of the mail service that an operator can correct in the account, with what to do about each. Mails wait for that. All
  * codes: https://developers.cloudflare.com/email-service/api/send-emails/workers-api/
@@ -63,7 +64,7 @@ export async function sendMail(env: Env, { messageId }: EmailMessage, nowMs = Da
   logProblem("email_refused", { message_id: messageId, attempts: claimed.attemptCount, error });
   const waitMinutes = retryMinutes(error)[claimed.attemptCount - 1];
   const isGivenUp = waitMinutes === undefined;
-  await record(isGivenUp ? { status: "failed", error } : { error, nextAttemptAt: nowMs + waitMinutes * 60_000 });
+  await record(isGivenUp ? { status: "failed", error } : { error, nextAttemptAt: nowMs + waitMinutes * MINUTE_MS });
   return isGivenUp ? "given_up" : "put_off";
 }
 

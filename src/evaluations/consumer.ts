@@ -10,6 +10,7 @@ import type { evaluations } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
+import { MINUTE_MS } from "../platform/time.ts";
 import { redactionOf } from "../redaction/redaction.ts";
 import { findRedaction } from "../redaction/store.ts";
 import { runCase } from "./run-case.ts";
@@ -28,7 +29,7 @@ const CASES_PER_STEP = 3;
 /** The time after which a wake-up sends another one and ends. */
 const RUN_MS = 15_000;
 /** The lease is longer than a step takes. An answer takes at most a minute and a half. */
-const LEASE_MS = 5 * 60_000;
+const LEASE_MS = 5 * MINUTE_MS;
 
 /** No version has this number. */
 const NO_VERSION = -1;

@@ -1,12 +1,13 @@
 import { rehearsedTools } from "../agents/tools.ts";
 import { LEAD_KEPT, leadTool } from "../chat/built-in-tools.ts";
 import { isAgentSilent } from "../conversations/status.ts";
+import { MAX_ANSWER_LENGTH, MAX_HISTORY_MESSAGES } from "../models/limits.ts";
 import type { HistoryMessage, Tool, ToolOutcome } from "../models/model.ts";
 import type { Expectation, HandoffReason, Rehearsal, Verdict } from "../platform/db/columns.ts";
 import { truncate } from "../platform/text.ts";
 import { askAgent, MAX_TRACE_BYTES, type Tried } from "./ask-agent.ts";
 import { checksOf, toCheck, verdictOf, worstOf } from "./expectations.ts";
-import { boundedRehearsal, MAX_ANSWER_LENGTH, type PlacedCheck } from "./results.ts";
+import { boundedRehearsal, KEPT_ANSWER_LENGTH, type PlacedCheck } from "./results.ts";
 import { judge, nextMessage, type RehearsedTurn, type Write, writerOf } from "./role-play.ts";
 import type { CaseResult, StoredCase } from "./store.ts";
 import type { RehearsalResult } from "./case-wire.ts";
@@ -15,11 +16,6 @@ import type { RehearsalResult } from "./case-wire.ts";
  * A case of several turns. Each step of an evaluation runs one turn, and stores the conversation so far in the case's `trace`: so a step
  * takes about as long as an answer, however many turns a case has, and a crash repeats one turn.
  */
-
-/** How many earlier messages of both sides the agent is offered, as in a conversation. */
-const MAX_HISTORY_MESSAGES = 16;
-/** The characters of an answer that later turns read, and of a tool's answer: those of an answer to a visitor. */
-const MAX_TEXT_LENGTH = 8_000;
 
 /** The conversation so far. */
 interface Progress {
@@ -90,7 +86,7 @@ async function runTurn(tried: Tried, { message, progress, setting, expect }: Tur
   const { answer, observer, calls } = await askAgent(tried, message, historyOf(turns), tools);
   const { text, confidence, handoff, citations } = answer;
   const lastCited = citations.map(({ source_id: id }) => id);
-  const turn = { visitor: message, answer: truncate(text, MAX_TEXT_LENGTH), confidence, handoffReason: handoff?.reason ?? null, calls };
+  const turn = { visitor: message, answer: truncate(text, MAX_ANSWER_LENGTH), confidence, handoffReason: handoff?.reason ?? null, calls };
   const refused = [...unexpected].map((name) => ({ ...toCheck("unexpected_tool", `no call of ${name}`, false), turn: turns.length }));
   return {
     turns: [...turns, turn],
@@ -108,7 +104,7 @@ function toolsOf({ agent }: Tried, answers: Record<string, unknown>, unexpected:
   const answerOf = (name: string): ToolOutcome | undefined => {
     if (!Object.hasOwn(answers, name)) return undefined;
     const given = answers[name];
-    return { kind: "data", text: truncate(typeof given === "string" ? given : JSON.stringify(given), MAX_TEXT_LENGTH) };
+    return { kind: "data", text: truncate(typeof given === "string" ? given : JSON.stringify(given), MAX_ANSWER_LENGTH) };
   };
   const own = rehearsedTools(agent, ({ name, requiresApproval }) => {
     const outcome = answerOf(name);
@@ -172,7 +168,7 @@ async function endOf(write: Write, { position, expect }: StoredCase, progress: P
   return {
     position,
     verdict,
-    answer: last ? truncate(last.answer, MAX_ANSWER_LENGTH) : null,
+    answer: last ? truncate(last.answer, KEPT_ANSWER_LENGTH) : null,
     confidence: null,
     sourceFound: expect.source_id === undefined ? null : progress.sourceFound,
     trace: { ...progress.facts, ...boundedRehearsal(end, turns, checks) },

@@ -4,11 +4,11 @@ import { callText, type RehearsedTurn } from "./role-play.ts";
 import type { EvaluationCheck, RehearsalResult } from "./case-wire.ts";
 
 /** The characters of an answer that a result keeps. */
-export const MAX_ANSWER_LENGTH = 1_000;
+export const KEPT_ANSWER_LENGTH = 1_000;
 /** The largest result of a rehearsal, as far as its number of turns and checks allows it. The results of up to 500 cases are read at once. */
 const MAX_REHEARSAL_BYTES = 8 * 1_024;
 /** The lengths to which the texts of a result are cut, until it is small enough. */
-const LENGTHS = [MAX_ANSWER_LENGTH, 500, 250, 120, 60];
+const LENGTHS = [KEPT_ANSWER_LENGTH, 500, 250, 120, 60];
 const MAX_CHECK_TEXT_LENGTH = 200;
 
 /** A check of a turn, counted from 0; null for one of the whole case. */

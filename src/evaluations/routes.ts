@@ -15,8 +15,8 @@ import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/re
 import { createRouter } from "../platform/http/router.ts";
 import { valueError } from "../platform/http/validation.ts";
 import { flowLimited, needsScope, operationOf, requireScope } from "../workspaces/checks.ts";
-import { dayWindow, fullWindow } from "../workspaces/visitor-limits.ts";
-import { listSent } from "../workspaces/visitor-store.ts";
+import { dayWindow, fullWindow } from "../workspaces/flow-limits.ts";
+import { listSent } from "../workspaces/flow-store.ts";
 import { caseInSchema, needsLanguageModel } from "./case-wire.ts";
 import { wakeEvaluation } from "./consumer.ts";
 import {

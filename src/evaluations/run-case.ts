@@ -5,7 +5,7 @@ import { askAgent, MAX_TRACE_BYTES, NO_CONVERSATION, type Tried } from "./ask-ag
 import { checksOf, verdictOf } from "./expectations.ts";
 import { continueRehearsal } from "./rehearsal.ts";
 import { judge, writerOf } from "./role-play.ts";
-import { boundedChecks, MAX_ANSWER_LENGTH } from "./results.ts";
+import { boundedChecks, KEPT_ANSWER_LENGTH } from "./results.ts";
 import type { CaseResult, StoredCase } from "./store.ts";
 
 /** Runs a case, or the next turn of a case of several turns: its result has no verdict until the last one. */
@@ -26,7 +26,7 @@ async function runQuestion(tried: Tried, { position, question, previous, expect 
   return {
     position,
     verdict: verdictOf(expect, handoffReason, checks),
-    answer: truncate(text, MAX_ANSWER_LENGTH),
+    answer: truncate(text, KEPT_ANSWER_LENGTH),
     confidence,
     sourceFound: expect.source_id === undefined ? null : observer.hasFound(expect.source_id),
     trace: { ...observer.factsOf(answer, agent.confidenceThreshold, MAX_TRACE_BYTES), checks: boundedChecks(checks) },

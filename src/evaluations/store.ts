@@ -6,8 +6,8 @@ import type { CaseExpectation } from "../platform/db/columns.ts";
 import { evaluationCases, evaluations } from "../platform/db/schema.ts";
 import { exists, IF_CHANGED, importCompleted, insertWhere, isOfAgent, isOwn, workspaceExists } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
-import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { countSent, mayBeSent } from "../workspaces/visitor-store.ts";
+import type { FlowWindow } from "../workspaces/flow-limits.ts";
+import { countSent, mayBeSent } from "../workspaces/flow-store.ts";
 
 type NewEvaluation = typeof evaluations.$inferInsert;
 
@@ -38,7 +38,7 @@ export function createEvaluation(
   db: Database,
   evaluation: NewEvaluation,
   cases: readonly EvaluationCase[],
-  { window, maxUnfinished }: { window: VisitorWindow; maxUnfinished: number },
+  { window, maxUnfinished }: { window: FlowWindow; maxUnfinished: number },
 ) {
   const turns = cases.reduce((sum, one) => sum + turnsOf(one), 0);
   const { id, workspaceId, agentId, version = null } = evaluation;
@@ -77,7 +77,7 @@ export function turnsOf({ previous, expect: { rehearsal } }: EvaluationCase): nu
 interface Addition {
   /** The position of the case to replace; by default that of the case that asks the same. */
   replaces: number | undefined;
-  window: VisitorWindow;
+  window: FlowWindow;
   maxCases: number;
   /** The limit of all cases, with what is expected of them. All cases are read at once. */
   maxBytes: number;

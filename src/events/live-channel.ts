@@ -1,12 +1,8 @@
 import { DurableObject, waitUntil } from "cloudflare:workers";
+import { inBackground } from "../platform/background.ts";
 import { objectOf } from "../platform/objects.ts";
-import { logRarely } from "../platform/telemetry/log.ts";
-
-/** A record that was created or changed. Pages that show it read it again with their own key. */
-export interface Change {
-  kind: "conversation" | "evaluation" | "lead" | "source";
-  id: string;
-}
+import { MINUTE_MS } from "../platform/time.ts";
+import { type Change, POLICY_VIOLATION, SESSION_ENDED } from "./live-protocol.ts";
 
 /** An open page of the console. */
 export interface Viewer {
@@ -42,11 +38,9 @@ const WINDOW_MS = 60_000;
 /** How many of the other viewers of a conversation a page is told. */
 const MAX_OTHERS = 20;
 /** After this time a socket is closed. Its page opens another one, and its key is checked again, in case its revocation was missed. */
-const MAX_OPEN_MS = 10 * 60_000;
-/** The code of a socket that the server closes because it may not stay open (RFC 6455, section 7.4.1). */
-const POLICY_VIOLATION = 1008;
+const MAX_OPEN_MS = 10 * MINUTE_MS;
 /** Why a socket is closed: its page asks the user to sign in, or opens another socket with what the key may read now. */
-const CLOSE_REASONS = { ended: "The session has ended.", changed: "Connect again." };
+const CLOSE_REASONS = { ended: SESSION_ENDED, changed: "Connect again." };
 type CloseReason = keyof typeof CLOSE_REASONS;
 
 /**
@@ -181,14 +175,12 @@ function notifyPages(env: Env, workspaceId: string, changes: Change[]): void {
     gatherings.delete(id);
   }
   gatherings.set(workspaceId, { notifiedAtMs: nowMs, changes });
-  const published = liveChannelOf(env, workspaceId).publish([...ofRecords.values()]);
-  waitUntil(Promise.resolve(published).catch((error: unknown) => logRarely("change_not_announced", {}, error)));
+  inBackground(liveChannelOf(env, workspaceId).publish([...ofRecords.values()]), "change_not_announced");
 }
 
 /** Closes the live channel of a session, key or member, see `close`. Nothing waits for it. */
 export function closeLive(env: Env, workspaceId: string, id: string, reason: CloseReason = "ended"): void {
-  const closed = liveChannelOf(env, workspaceId).close(id, reason);
-  waitUntil(Promise.resolve(closed).catch((error: unknown) => logRarely("live_not_closed", {}, error)));
+  inBackground(liveChannelOf(env, workspaceId).close(id, reason), "live_not_closed");
 }
 
 export function liveChannelOf(env: Env, workspaceId: string): DurableObjectStub<LiveChannel> {

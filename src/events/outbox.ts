@@ -1,11 +1,12 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
+import { newId, shardOf } from "../platform/db/ids.ts";
 import { deliveries, events, visitorCounts, webhookEndpoints, workspaces } from "../platform/db/schema.ts";
 import { IF_CHANGED, insertWhere, newIdSql, timestampJson } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { DAY_MS } from "../platform/time.ts";
+import { ALL_SENDERS } from "../workspaces/flow-limits.ts";
 import { limitSql } from "../workspaces/store.ts";
-import { ALL_SENDERS } from "../workspaces/visitor-limits.ts";
 import { ALL_EVENTS, API_VERSION, type EventType } from "./event-types.ts";
 
 /** An event to be written in the batch that causes it. */
@@ -17,6 +18,11 @@ export interface NewEvent {
   /** The lead in its payload. The event is erased together with it. */
   leadId?: string;
   nowMs: number;
+}
+
+/** Returns the head of an event whose payload has a conversation, or something of it. */
+export function newEvent({ workspaceId, conversationId }: { workspaceId: string; conversationId: string }, nowMs: number): NewEvent {
+  return { id: newId(shardOf(workspaceId), nowMs), workspaceId, conversationId, nowMs };
 }
 
 /** The number of days for which events are recorded after they were last read over the API. */

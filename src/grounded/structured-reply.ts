@@ -1,3 +1,4 @@
+import { parsedJson } from "../platform/json.ts";
 import { parseHeader } from "./header.ts";
 
 /*
@@ -22,9 +23,9 @@ export function looksStructured(text: string): boolean {
  */
 export function textOfStructuredReply(reply: string, isId: (id: string) => boolean): string | undefined {
   if (!looksStructured(reply)) return undefined;
-  const object = parseJson(reply.slice(reply.indexOf("{"), reply.lastIndexOf("}") + 1));
+  const object = parsedJson(reply.slice(reply.indexOf("{"), reply.lastIndexOf("}") + 1));
   if (typeof object !== "object" || object === null) {
-    const answer = parseJson(ANSWER_IN_BROKEN_JSON.exec(reply)?.[1] ?? "");
+    const answer = parsedJson(ANSWER_IN_BROKEN_JSON.exec(reply)?.[1] ?? "");
     return typeof answer === "string" ? answer : undefined;
   }
   const fields = Object.entries(object);
@@ -33,14 +34,6 @@ export function textOfStructuredReply(reply: string, isId: (id: string) => boole
   if (kind !== undefined) return `@${kind}\n${answer}`;
   const ids = idsOf(fields).filter(isId);
   return ids.length > 0 ? `@sources ${ids.join(" ")}\n${answer}` : answer;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 type Fields = [name: string, value: unknown][];

@@ -1,6 +1,7 @@
 import { sentenceEncoder } from "../models/encoder/load.ts";
 import { hasOwnEncoder, rerankerFor } from "../models/retrieval-models.ts";
 import type { CuratedMatch, Retrieval, SearchQuery } from "../models/retrieval.ts";
+import type { AgentKey } from "../platform/db/sql.ts";
 import { deleteCrawl } from "./crawl/crawl-store.ts";
 import { listPages, type PageState } from "./crawl/page-store.ts";
 import type { CrawlProgress } from "./crawl/protocol.ts";
@@ -15,7 +16,6 @@ import { detectLanguage } from "../text/languages.ts";
 import { ENCODED_LANGUAGE, isEncoded, SentenceVectors } from "./vectors/sentence-vectors.ts";
 import { SemanticSearch } from "./vectors/semantic-search.ts";
 import { vectorEnginesFor } from "./vectors/vector-engines.ts";
-import type { VectorScope } from "./vectors/vector-index.ts";
 import { VectorSync } from "./vectors/vector-sync.ts";
 
 /** The most characters of a question. A longer message has pasted text after the question. */
@@ -34,12 +34,12 @@ export class AgentKnowledge {
   readonly store: IndexStore;
   private readonly passages: HybridSearch;
 
-  constructor(storage: DurableObjectStorage, env: Env, scope: VectorScope) {
+  constructor(storage: DurableObjectStorage, env: Env, key: AgentKey) {
     this.store = new IndexStore(storage, () => this.wake());
     this.ingestion = new TextIngestion(this.store);
     this.crawls = new SiteCrawl(this.store);
     this.answers = new CuratedAnswers(this.store);
-    this.vectors = new VectorSync(storage, this.store, () => vectorEnginesFor(env, scope.workspaceId), scope);
+    this.vectors = new VectorSync(storage, this.store, () => vectorEnginesFor(env, key.workspaceId), key);
     this.sentences = new SentenceVectors(storage, this.store, hasOwnEncoder(env) ? () => sentenceEncoder(env) : undefined);
     this.passages = new HybridSearch(this.store, new SemanticSearch(this.vectors), this.sentences, rerankerFor(env));
   }

@@ -7,7 +7,7 @@ import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/re
 import { createRouter } from "../platform/http/router.ts";
 import { needsScope } from "../workspaces/checks.ts";
 import { acceptDraft, dismissDraft, listOpenDrafts } from "./drafts.ts";
-import { addedAnswer, knowledgeOperationOf } from "./routes.ts";
+import { addedAnswer, knowledgeOperationOf } from "./checks.ts";
 import { withoutSalutation } from "./merge-drafts.ts";
 import { answerSchema, draftAcceptSchema, draftPageSchema, toAnswer, toDraft } from "./wire.ts";
 

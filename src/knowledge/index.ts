@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Retrieval, SearchQuery } from "../models/retrieval.ts";
 import type { Operation } from "../platform/db/client.ts";
+import type { AgentKey } from "../platform/db/sql.ts";
 import { objectOf } from "../platform/objects.ts";
 import { measureJob } from "../platform/telemetry/report.ts";
 import type { AgentKnowledge, Sized } from "./agent-knowledge.ts";
@@ -10,7 +11,6 @@ import type { DumpedRow, DumpPage, DumpCursor } from "./index-dump.ts";
 import type { IngestProgress } from "./indexing/ingest.ts";
 import type { CuratedAnswer, FileRead } from "./indexing/store.ts";
 import type { DocumentName, DocumentPart, SourcePassage } from "./retrieval/document.ts";
-import type { VectorScope } from "./vectors/vector-index.ts";
 
 /** The pause between two steps of indexing pages, in which other requests are served. */
 const YIELD_MS = 1;
@@ -25,13 +25,13 @@ export class KnowledgeIndex extends DurableObject<Env> {
     // Calls wait until the code is loaded.
     void ctx.blockConcurrencyWhile(async () => {
       const { AgentKnowledge } = await import("./agent-knowledge.ts");
-      this.knowledge = new AgentKnowledge(ctx.storage, env, scopeOf(ctx.id));
+      this.knowledge = new AgentKnowledge(ctx.storage, env, keyOf(ctx.id));
     });
   }
 
   /** Updates the vectors after changes of the chunks. */
   override async alarm(): Promise<void> {
-    const { workspaceId, agentId } = scopeOf(this.ctx.id);
+    const { workspaceId, agentId } = keyOf(this.ctx.id);
     await measureJob(this.env, { job: "index_alarm", workspaceId, fields: { agent_id: agentId } }, () => this.knowledge.updateVectors());
   }
 
@@ -137,7 +137,7 @@ export class KnowledgeIndex extends DurableObject<Env> {
 }
 
 /** The object's name is `<workspaceId>/<agentId>`. */
-function scopeOf({ name = "" }: DurableObjectId): VectorScope {
+function keyOf({ name = "" }: DurableObjectId): AgentKey {
   const [workspaceId = "", agentId = ""] = name.split("/");
   return { workspaceId, agentId };
 }

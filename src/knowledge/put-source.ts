@@ -4,9 +4,9 @@ import { sources } from "../platform/db/schema.ts";
 import { IF_CHANGED } from "../platform/db/sql.ts";
 import type { Metadata } from "../platform/db/columns.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
+import { fullWindow } from "../workspaces/flow-limits.ts";
+import { countSent, listSent } from "../workspaces/flow-store.ts";
 import type { Limits } from "../workspaces/plans.ts";
-import { fullWindow } from "../workspaces/visitor-limits.ts";
-import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import { stageFile } from "./files.ts";
 import { indexOf } from "./index.ts";
 import {

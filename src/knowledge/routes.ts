@@ -2,7 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { findAgentBrief } from "../agents/store.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
-import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
+import { ApiError, invalid, notFound, retryAfter } from "../platform/http/errors.ts";
 import { agentRef, uuid } from "../platform/http/fields.ts";
 import { formBody } from "../platform/http/multipart.ts";
 import { pageQuery, toPage, wholePage } from "../platform/http/page.ts";
@@ -12,14 +12,14 @@ import { valueError } from "../platform/http/validation.ts";
 import { truncate } from "../platform/text.ts";
 import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
-import { addAnswer, type AnswerChange, changeAnswer, confirmIndexedSoon, removeAnswer } from "./answers.ts";
+import { addAnswer, changeAnswer, confirmIndexedSoon, removeAnswer } from "./answers.ts";
+import { addedAnswer, knowledgeOperationOf } from "./checks.ts";
 import { MAX_TEXT_BYTES } from "./extract/response.ts";
 import { type KeyedSource, putSource } from "./put-source.ts";
 import { search } from "./search.ts";
 import {
   addSource,
   changeSource,
-  type KnowledgeOperation,
   listSourcePages,
   listSourcePassages,
   removeSource,
@@ -186,7 +186,7 @@ function createdSource(c: AppContext, creation: SourceCreation) {
       throw tooMuchText(c, creation.bytes);
     case "too_many_waiting": {
       const message = "Too many files of this agent are waiting to be read. Try again when some of their sources are ready.";
-      throw new ApiError("rate_limited", message, { headers: { "Retry-After": String(WAITING_RETRY_SECONDS) } });
+      throw new ApiError("rate_limited", message, retryAfter(WAITING_RETRY_SECONDS));
     }
   }
 }
@@ -368,19 +368,6 @@ knowledgeRoutes.openapi(createAnswerRoute, async (c) => {
   return c.json(toAnswer(addedAnswer(c, op, await addAnswer(op, c.get("caller").workspace.limits, c.req.valid("json")))), 201);
 });
 
-/** Returns the added answer, and marks it as indexed soon. @throws ApiError if it was refused. */
-export function addedAnswer(c: AppContext, op: KnowledgeOperation, change: AnswerChange) {
-  if (change.outcome === "agent_not_found") throw notFound("agent");
-  if (change.outcome === "too_many") {
-    throw new ApiError(
-      "plan_required",
-      "The agent has as many curated answers as the plan includes. Delete one, or ask for a larger plan.",
-    );
-  }
-  if (change.answer.indexedAt === null) c.executionCtx.waitUntil(confirmIndexedSoon(op, change.answer));
-  return change.answer;
-}
-
 const updateAnswerRoute = createRoute({
   operationId: "updateAnswer",
   method: "patch",
@@ -432,8 +419,3 @@ knowledgeRoutes.openapi(searchRoute, async (c) => {
   if (!found) throw notFound("agent");
   return c.json({ data: found }, 200);
 });
-
-/** The operation of a request on an agent's knowledge. */
-export function knowledgeOperationOf(c: AppContext, agentId: string): KnowledgeOperation {
-  return { ...operationOf(c), agentId };
-}

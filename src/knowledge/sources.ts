@@ -5,9 +5,9 @@ import type { sources } from "../platform/db/schema.ts";
 import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
+import { dayWindow, type FlowWindow, fullWindow } from "../workspaces/flow-limits.ts";
+import { countSent, listSent } from "../workspaces/flow-store.ts";
 import { type Limits, MEGABYTE } from "../workspaces/plans.ts";
-import { dayWindow, fullWindow, type VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { countSent, listSent } from "../workspaces/visitor-store.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
 import { stageFile } from "./files.ts";
 import { indexOf } from "./index.ts";
@@ -39,12 +39,12 @@ export type SourceCreation =
   | { outcome: "agent_not_found" }
   | { outcome: "too_many" }
   | TooLarge
-  /** As many files of the agent wait to be read as may wait. */
+  /** The agent's waiting files have reached their limit. */
   | { outcome: "too_many_waiting" }
   | RateLimited;
 
 /** The day's syncs are used up. */
-type RateLimited = { outcome: "rate_limited"; full: VisitorWindow };
+type RateLimited = { outcome: "rate_limited"; full: FlowWindow };
 
 export type SourceChange =
   | { outcome: "done"; source: SourceRow }
@@ -148,7 +148,7 @@ async function storeContent(
 }
 
 /** The window in which requested syncs are counted. */
-export function syncsOfDay(limits: Limits, nowMs: number): VisitorWindow {
+export function syncsOfDay(limits: Limits, nowMs: number): FlowWindow {
   return dayWindow("syncs", limits.syncs_per_day, nowMs);
 }
 

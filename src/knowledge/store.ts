@@ -5,8 +5,8 @@ import { compiled } from "../platform/db/compiled.ts";
 import { agents, answerDrafts, answers, sources, workspaces } from "../platform/db/schema.ts";
 import { IF_CHANGED, importCompleted, insertWhere, isAmong, isOfAgent, recordJson, workspaceExists } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
-import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { countSent, mayBeSent } from "../workspaces/visitor-store.ts";
+import type { FlowWindow } from "../workspaces/flow-limits.ts";
+import { countSent, mayBeSent } from "../workspaces/flow-store.ts";
 import type { MetadataFilter } from "./search-wire.ts";
 
 type NewSource = typeof sources.$inferInsert;
@@ -35,7 +35,7 @@ export function findSourceByKey(db: Database, workspaceId: string, agentId: stri
 }
 
 /** Inserts a source, if the agent exists and has fewer than `maxSources`, and the day has room for its sync; an existing row stays. */
-export function createSource(db: Database, source: NewSource, maxSources: number, day: VisitorWindow) {
+export function createSource(db: Database, source: NewSource, maxSources: number, day: FlowWindow) {
   const { workspaceId, agentId } = source;
   const hasRoom = agentExists(workspaceId, agentId, lt(agents.sourcesCount, maxSources));
   return [
@@ -90,7 +90,7 @@ export function updateText(
 }
 
 /** Requests a sync. When one is waiting or running already, or the day has no room, nothing changes and nothing is returned. */
-export function requestSync(db: Database, workspaceId: string, agentId: string, sourceId: string, day: VisitorWindow, nowMs: number) {
+export function requestSync(db: Database, workspaceId: string, agentId: string, sourceId: string, day: FlowWindow, nowMs: number) {
   return [
     db
       .update(sources)

@@ -1,3 +1,4 @@
+import { fractionOf } from "../platform/db/ids.ts";
 import type { sources } from "../platform/db/schema.ts";
 import type { SOURCE_TYPES } from "../platform/db/columns.ts";
 import { DAY_MS } from "../platform/time.ts";
@@ -25,7 +26,7 @@ export function nextSyncAtMs(
   return nowMs + Math.round(PERIOD_MS[schedule] * (1 + SPREAD * deviationOf(id)));
 }
 
-/** Derives a number between -1 and 1 from the random part of an identifier. */
+/** Returns a number between -1 and 1 that is always the same for an id. */
 function deviationOf(id: string): number {
-  return Number.parseInt(id.slice(24, 32), 16) / 2 ** 31 - 1;
+  return 2 * fractionOf(id) - 1;
 }

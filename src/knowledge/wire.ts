@@ -190,7 +190,7 @@ export const sourcePagesQuery = pageQuery.extend({
   status: z.enum(PAGE_STATUSES).optional().meta({ description: "Only pages with this status.", example: "failed" }),
 });
 
-export const crawledPageSchema = z
+const crawledPageSchema = z
   .object({
     url: z.string().meta({ description: "The URL of the page.", example: "https://help.example.com/refunds" }),
     title: z.string().nullable().meta({ description: "The title of the page; null until it is read.", example: "Refunds" }),
@@ -270,7 +270,7 @@ export const answerPageSchema = pageOf(answerSchema, "AnswerPage");
 /** The most conversations of a draft that are listed. */
 const MAX_DRAFT_CONVERSATIONS = 10;
 
-export const draftSchema = z
+const draftSchema = z
   .object({
     id: uuid(),
     agent_id: uuid(),

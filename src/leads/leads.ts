@@ -7,8 +7,8 @@ import type { leads } from "../platform/db/schema.ts";
 import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { normalizeEmail } from "../platform/text.ts";
-import { fullWindow, type VisitorLimit, type VisitorWindow, windowsOf } from "../workspaces/visitor-limits.ts";
-import { countSent, listSent } from "../workspaces/visitor-store.ts";
+import { type FlowWindow, fullWindow, type VisitorLimit, windowsOf } from "../workspaces/flow-limits.ts";
+import { countSent, listSent } from "../workspaces/flow-store.ts";
 import { type IndexedLead, leadIndexOf, type LeadQuery } from "./lead-index.ts";
 import { toSearchText } from "./search-text.ts";
 import { createLead, eraseLeadRows, findLead, listLeads, markIndexed, pageLeads, leadRecord } from "./store.ts";
@@ -52,7 +52,7 @@ export async function listLeadRows(op: Operation, query: Omit<LeadQuery, "q"> & 
 }
 
 /** The outcome of adding a lead: `not_found` if its agent, visitor or conversation no longer exists. */
-type AddResult = { outcome: "added"; lead: LeadRow } | { outcome: "not_found" } | { outcome: "rate_limited"; full: VisitorWindow };
+type AddResult = { outcome: "added"; lead: LeadRow } | { outcome: "not_found" } | { outcome: "rate_limited"; full: FlowWindow };
 
 /**
  * Adds a lead with its event, and indexes it. If the index cannot be reached, the lead is stored and the sweep indexes it later.

@@ -1,8 +1,9 @@
+import { BASE64URL } from "../platform/crypto/base64url.ts";
 import { sha256Hex } from "../platform/crypto/hashes.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
 import type { SignInMethod } from "../platform/db/columns.ts";
 
-/** What a sign-in link signs in with: an API key or the operator's token, as a member, or as who has a verified address. */
+/** What a sign-in link contains: an API key or the operator's token, a member, or a verified address. */
 export type LinkTarget = { credential: string } | MemberLink | AddressLink;
 
 /** The link of an invitation, for the member as of a time: a sign-in or any change of the member ends it. */
@@ -12,7 +13,7 @@ export interface MemberLink {
   updatedAt: number;
 }
 
-/** A link in a mail that somebody asked for. Whom the address signs in is decided when the link is used. */
+/** A link in a mail that somebody asked for. The member is looked up by the address when the link is used. */
 export interface AddressLink {
   workspaceId: string;
   /** In lower case. */
@@ -76,7 +77,7 @@ export function linkUrl(requestUrl: string, token: string): string {
 
 /** Creates a random token. */
 export function newToken(): string {
-  return crypto.getRandomValues(new Uint8Array(TOKEN_BYTES)).toBase64({ alphabet: "base64url", omitPadding: true });
+  return BASE64URL.encode(crypto.getRandomValues(new Uint8Array(TOKEN_BYTES)));
 }
 
 function pendingOf(env: Env, stateHash: string) {

@@ -16,9 +16,12 @@ const PER_RECIPIENT = 5;
 const INVITATIONS = 200;
 /** The most mails with sign-in links of a workspace in an hour. */
 const SIGN_INS = 300;
-/** The same for people who are no members yet, so that made-up addresses of a domain that may join leave the members theirs. */
+/**
+ * The most mails with sign-in links in an hour to people who are not members yet. The limit is lower, so that requests for made-up
+ * addresses do not use up the mails of members.
+ */
 const JOINERS = 30;
-/** The same for those who ask from one network address, where a whole team may be. */
+/** The most mails with sign-in links in an hour that one network address may ask for. A whole team may share an address. */
 const PER_CLIENT = 60;
 const MAX_NAME_LENGTH = 100;
 

@@ -4,6 +4,7 @@ import { secretValues } from "../platform/config.ts";
 import type { SignInMethod } from "../platform/db/columns.ts";
 import { newOperation, type Operation } from "../platform/db/client.ts";
 import { type Statement, transact } from "../platform/db/sql.ts";
+import { DAY_MS } from "../platform/time.ts";
 import { assignWaiting, findQueue } from "../routing/assignment.ts";
 import { mintSessionToken } from "../workspaces/api-key.ts";
 import { type AuditedOperation, recordAudit } from "../workspaces/audit-store.ts";
@@ -27,7 +28,7 @@ import {
 } from "./store.ts";
 
 /** How long somebody may take to accept an invitation. */
-export const INVITATION_MS = 7 * 24 * 60 * 60_000;
+export const INVITATION_MS = 7 * DAY_MS;
 const MAX_CLIENT_LENGTH = 200;
 
 /** Adds a member who has yet to sign in. A repeated request returns the member of its first run. */

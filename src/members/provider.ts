@@ -49,7 +49,7 @@ export interface PendingSignIn {
   verifier: string;
 }
 
-/** A person as a provider describes him. */
+/** A person, as described by an identity provider. */
 export interface Account {
   issuer: string;
   subject: string;

@@ -1,9 +1,10 @@
 import { newOperation, type Operation } from "../platform/db/client.ts";
+import { MINUTE_MS } from "../platform/time.ts";
 import { createLink, linkUrl } from "./links.ts";
 import { mailSignIn } from "./mails.ts";
 import { findByAddress } from "./sign-in-by-account.ts";
 
-const LINK_MS = 15 * 60_000;
+const LINK_MS = 15 * MINUTE_MS;
 
 /** A request for a mail with a link that signs in. */
 interface MailRequest {

@@ -1,11 +1,10 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { CONSOLE_METHODS, type ConsoleMethod, MEMBER_ROLES } from "../platform/db/columns.ts";
-import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
-import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
-import { ApiError, invalid, unavailable } from "../platform/http/errors.ts";
+import { ApiError, invalid } from "../platform/http/errors.ts";
 import { timestamp, toTimestampOrNull } from "../platform/http/fields.ts";
+import { requirePublicHost } from "../platform/http/public-host.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { addProblem, valueError, valueErrorParams } from "../platform/http/validation.ts";
@@ -151,11 +150,16 @@ signInRoutes.openapi(updateRoute, async (c) => {
   if (oidc !== undefined && !c.get("caller").key.isOwner)
     throw new ApiError("insufficient_scope", "Only owners change the provider. Ask one of them, or leave oidc out.");
   for (const { role: given } of changes.domains ?? []) requireGrantable(c, scopesOfRole(given, []));
-  if (oidc) await requirePublicIssuer(c, oidc.issuer);
+  if (oidc) await requirePublicHost(c, oidc.issuer, ["oidc", "issuer"], ISSUER_REFUSALS);
   const changed = await changeSignIn(operationOf(c), await readSettings(c), changes);
   if (changed.outcome === "done") return c.json(toSignIn(c, changed.settings), 200);
   throw new ApiError("conflict", REFUSALS[changed.outcome]);
 });
+
+const ISSUER_REFUSALS = {
+  refused: (reason: string) => `use another issuer: ${reason}`,
+  unchecked: (reason: string) => `The issuer was not checked: ${reason}. Try again.`,
+};
 
 const REFUSALS = {
   changed_meanwhile: "The settings were changed at the same time. Try again.",
@@ -181,14 +185,6 @@ function requireSupported(c: AppContext, given: readonly ConsoleMethod[]): void 
 }
 
 const VARIABLES: Partial<Record<ConsoleMethod, string>> = { access: "ACCESS_TEAM_DOMAIN and ACCESS_AUD", mail: "MAIL_FROM" };
-
-/** @throws ApiError validation_error, or unavailable while names cannot be looked up. */
-async function requirePublicIssuer(c: AppContext, url: string): Promise<void> {
-  const target = await checkTarget(c.env, url, WEBHOOK_POLICY);
-  if (target.verdict === "allowed") return;
-  if (target.verdict === "unavailable") throw unavailable(`The issuer was not checked: ${target.reason}. Try again.`, LOOKUP_RETRY_SECONDS);
-  throw invalid([{ loc: ["body", "oidc", "issuer"], ...valueError(`use another issuer: ${target.reason}`), input: url }]);
-}
 
 function toSignIn(c: AppContext, row: SignInRow | undefined): z.infer<typeof signInSchema> {
   const { oidcIssuer = null, oidcClientId = null, oidcClientSecret = null } = row ?? {};

@@ -1,7 +1,7 @@
 import { and, asc, count, desc, eq, gt, isNull, lt, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { memberWithTeams } from "../routing/team-store.ts";
-import { conversations, IS_WITH_TEAM, members, memberSessions, workspaceDirectory } from "../platform/db/schema.ts";
+import { conversations, IS_WITH_TEAM, members, memberSessions } from "../platform/db/schema.ts";
 import { deleteSome, exists, increasedTo, insertWhere, isOwn, workspaceExists } from "../platform/db/sql.ts";
 
 export type MemberRow = typeof members.$inferSelect & { teamIds: string[] };
@@ -209,9 +209,4 @@ export function eraseSessions(db: Database, workspaceId: string, memberId: strin
 /** Deletes up to `limit` sessions that have expired. */
 export function eraseExpiredSessions(db: Database, nowMs: number, limit: number) {
   return deleteSome(db, memberSessions, lt(memberSessions.expiresAt, nowMs), limit);
-}
-
-/** Finds the workspace of a slug, in the directory. */
-export function findWorkspaceBySlug(directory: Database, slug: string) {
-  return directory.select().from(workspaceDirectory).where(eq(workspaceDirectory.slug, slug));
 }

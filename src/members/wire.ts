@@ -69,7 +69,7 @@ export const invitedMemberSchema = memberSchema
   .extend({ invitation: invitationSchema.meta({ description: "How the member signs in for the first time." }) })
   .openapi("InvitedMember");
 
-export const sessionSchema = z
+const sessionSchema = z
   .object({
     id: uuid(),
     method: z.enum(SIGN_IN_METHODS).meta({ description: "How the member signed in." }),

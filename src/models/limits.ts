@@ -39,6 +39,8 @@ export const MAX_TOOL_ROUNDS = 5;
 /** Tool calls for one answer. Each of several parallel calls counts. */
 export const MAX_TOOL_CALLS = 10;
 
+/** How many earlier messages of both sides a model is offered; the size of its context decides how many it reads. */
+export const MAX_HISTORY_MESSAGES = 16;
 /** Token budgets of the prompt. Together with the rest of it, they fit a context window of 16,000 tokens. */
 export const HISTORY_TOKENS = 2_000;
 export const PASSAGE_TOKENS = 4_000;

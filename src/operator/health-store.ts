@@ -16,6 +16,7 @@ import {
 import { importCompleted, workspaceExists } from "../platform/db/sql.ts";
 import { isServedHere } from "../platform/db/placement.ts";
 import { isNextInTurn, WAITING, type WaitingRows } from "../platform/db/waiting.ts";
+import { HOUR_MS } from "../platform/time.ts";
 import { IS_SLOW } from "../webhooks/delivery-store.ts";
 
 /** Work that waits in D1, by kind. */
@@ -56,7 +57,7 @@ interface WaitingKind {
 }
 
 const MAX_ROWS = 1_000;
-const LATEST_ATTEMPT_MS = 60 * 60_000;
+const LATEST_ATTEMPT_MS = HOUR_MS;
 
 /** Counts the due rows of a kind, up to 1,000, and finds the one that has waited longest. */
 export function findWaitingWork(db: Database, kind: WorkKind, nowMs: number) {

@@ -6,7 +6,7 @@ import { bindingName } from "../platform/db/shard-map.ts";
 import { type Database, wholeDatabase } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { withTimeout } from "../platform/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, withTimeout } from "../platform/time.ts";
 import { findWaitingWork, listModelFailures, listRefusedMails, type WaitingWork, WORK_KINDS, type WorkKind } from "./health-store.ts";
 
 /** A database or queue that takes longer counts as unreachable, because monitors do not wait for long. */
@@ -65,7 +65,7 @@ interface Fault {
 
 export const FAULTY_PARTS = ["mail", "model"] as const;
 /** Failures of models are reported for this time. */
-const MODEL_FAILURES_MS = 60 * 60_000;
+const MODEL_FAILURES_MS = HOUR_MS;
 /** A call of a model may fail now and then, so this many failures of a kind are healthy. */
 const ALLOWED_MODEL_FAILURES = 2;
 
@@ -98,11 +98,11 @@ async function readBacklog(queue: QueueName, binding: Queue): Promise<Backlog | 
 }
 
 /** The sweep rescues lost work every minute, so work that has waited for ten minutes is stuck. */
-const STUCK_AFTER_MS = 10 * 60_000;
+const STUCK_AFTER_MS = 10 * MINUTE_MS;
 /** The erasure of a person takes a few steps. If it is interrupted, it is resumed after five minutes. */
-const PERSON_ERASURE_MS = 60 * 60_000;
+const PERSON_ERASURE_MS = HOUR_MS;
 /** A million conversations, each with its Durable Object, take hours. */
-const WORKSPACE_ERASURE_MS = 24 * 60 * 60_000;
+const WORKSPACE_ERASURE_MS = DAY_MS;
 /** A consumer that keeps up empties its queue within seconds. */
 const MAX_MESSAGES = 10_000;
 

@@ -4,8 +4,8 @@ import type { Database } from "../platform/db/client.ts";
 import { agents, apiKeys, members, usagePeriods, visitorCounts, workspaceDirectory, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, isWorkspace, jsonIds } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
+import { DAILY_FLOWS } from "../workspaces/flow-limits.ts";
 import { redactionsSum } from "../workspaces/store.ts";
-import { DAILY_FLOWS } from "../workspaces/visitor-limits.ts";
 
 type NewWorkspace = typeof workspaces.$inferInsert;
 

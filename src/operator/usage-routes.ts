@@ -6,7 +6,7 @@ import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createStrictRouter } from "../platform/http/router.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { monthOf } from "../platform/time.ts";
-import { ALL_SENDERS, startOfDay } from "../workspaces/visitor-limits.ts";
+import { ALL_SENDERS, startOfDay } from "../workspaces/flow-limits.ts";
 import { usageCounts } from "../workspaces/wire.ts";
 import { openWorkspace } from "./auth.ts";
 import { listUsage } from "./store.ts";

@@ -85,7 +85,7 @@ const CHECKS: Record<keyof Variables, Check> = {
     value === "" && all.OPENAI_BASE_URL && !all.OPENAI_EMBEDDING_MODEL
       ? "is not set: name a model of the server at OPENAI_BASE_URL."
       : undefined,
-  OPENAI_MODEL_SEES_IMAGES: (value) => (value === "" ? undefined : oneOf("true", "false")(value, {})),
+  OPENAI_MODEL_SEES_IMAGES: optionalFlag,
   OPENAI_API_KEY: (value) =>
     /^[\x21-\x7e]*$/.test(value) ? undefined : "holds characters that a header cannot carry. Set it again, without spaces or line breaks.",
   OPENAI_EMBEDDING_MODEL: (value, all) =>
@@ -141,8 +141,8 @@ const CHECKS: Record<keyof Variables, Check> = {
     value === "" || isWholeNumber(value, 0, MAX_EMBEDDED_VECTORS)
       ? undefined
       : `is not a number from 0 to ${MAX_EMBEDDED_VECTORS}. Set it to one, or leave it empty for the default: ${DEFAULT_EMBEDDED_VECTORS}, or ${MAX_EMBEDDED_VECTORS} without Vectorize.`,
-  RERANK_PASSAGES: (value, all) => (value === "" ? undefined : oneOf("true", "false")(value, all)),
-  ENCODE_SENTENCES: (value, all) => (value === "" ? undefined : oneOf("true", "false")(value, all)),
+  RERANK_PASSAGES: optionalFlag,
+  ENCODE_SENTENCES: optionalFlag,
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: (value, all) =>
     value === "" || isUrl(value, "https:", ...(isProduction(all) ? [] : ["http:"]))
       ? undefined
@@ -361,6 +361,11 @@ export function isProduction(env: Variables): boolean {
 
 function oneOf(...values: string[]): Check {
   return (value) => (values.includes(value) ? undefined : `is neither ${values.join(" nor ")}. Set it to one of the two.`);
+}
+
+/** Accepts true, false and an empty text. */
+function optionalFlag(value: string, all: Variables): string | undefined {
+  return value === "" ? undefined : oneOf("true", "false")(value, all);
 }
 
 /** Checks the length of every value, each of which is accepted. */

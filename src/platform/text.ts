@@ -3,6 +3,11 @@ export function truncate(text: string, length: number): string {
   return text.length <= length ? text : text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
 }
 
+/** The beginning of a text, of at most `length` UTF-16 units, and an ellipsis if that is not all of it. */
+export function shortened(text: string, length: number): string {
+  return text.length <= length ? text : `${truncate(text, length).trimEnd()}…`;
+}
+
 /** Collapses a text into one line of at most `length` UTF-16 units, safe for a header or a list. */
 export function toSingleLine(text: string, length: number): string {
   return truncate(text.replaceAll(/[\p{Cc}\s]+/gu, " ").trim(), length);

@@ -2,6 +2,8 @@
 export const DAY_MS = 86_400_000;
 
 export const HOUR_MS = 3_600_000;
+export const MINUTE_MS = 60_000;
+export const SECOND_MS = 1_000;
 
 /** The calendar month of a time, in UTC: "2026-11". It is the billing period. */
 export function monthOf(nowMs: number): string {

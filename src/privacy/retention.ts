@@ -3,6 +3,7 @@ import { newOperation, type Operation } from "../platform/db/client.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { log } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
+import { HOUR_MS } from "../platform/time.ts";
 import { type Cutoffs, cutoffsOf } from "../workspaces/retention.ts";
 import { addCounts, countRows, eraseConversations, eraseLeadRecords, RECORDS_PER_STEP } from "./erase.ts";
 import type { DeletedCounts } from "./erasure-store.ts";
@@ -15,7 +16,7 @@ export interface PruneMessage {
 }
 
 /** How often a workspace with its own retention is pruned. If a wake-up is lost, the next one follows after this time. */
-export const PRUNE_INTERVAL_MS = 60 * 60_000;
+export const PRUNE_INTERVAL_MS = HOUR_MS;
 /** How many steps a wake-up runs. They make about a thousand subrequests and queries, which is the limit of an invocation. */
 const STEPS_PER_RUN = 8;
 /** How many deliveries, and how many events, one step deletes. */

@@ -33,7 +33,7 @@ interface NamedSpan extends Span {
 
 interface CompiledPattern {
   name: string;
-  matcher: RE2JS;
+  compiled: RE2JS;
 }
 
 /** The default: what a workspace has not switched on stays as it is. */
@@ -62,13 +62,13 @@ async function compiledPatterns(patterns: readonly RedactionPattern[]): Promise<
   const key = JSON.stringify(patterns);
   const known = compiledByPatterns.get(key);
   if (known) return known;
-  const compiled: CompiledPattern[] = [];
+  const usable: CompiledPattern[] = [];
   for (const { name, pattern } of patterns) {
-    const matcher = await compilePattern(pattern, MAX_PATTERN_INSTRUCTIONS);
-    if (matcher) compiled.push({ name, matcher });
+    const compiled = await compilePattern(pattern, MAX_PATTERN_INSTRUCTIONS);
+    if (compiled) usable.push({ name, compiled });
   }
-  compiledByPatterns.set(key, compiled);
-  return compiled;
+  compiledByPatterns.set(key, usable);
+  return usable;
 }
 
 /** Masks card numbers, IBANs and a workspace's own patterns in texts. */
@@ -111,7 +111,7 @@ export class Redactor {
     const cards = card ? findCards(text).filter((span) => !ibans.some((other) => overlaps(span, other))) : [];
     const found = [...(iban ? named("iban", ibans) : []), ...named("card", cards)];
     const masks = this.patterns.length > 0 ? this.masksIn(text) : [];
-    for (const { name, matcher } of this.patterns) found.push(...named(name, this.matches(text, matcher, masks)));
+    for (const { name, compiled } of this.patterns) found.push(...named(name, this.matches(text, compiled, masks)));
     return found;
   }
 

@@ -4,10 +4,9 @@ import type { BusinessHours } from "../platform/db/columns.ts";
 import { conversations, IS_WITH_TEAM, teams, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, increasedTo, isOwn, type Statement } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
+import { MINUTE_MS } from "../platform/time.ts";
 import { businessHoursOf, openingAt, openMsBetween } from "../workspaces/business-hours.ts";
 import { announceAssigned, assignNext } from "./assignment.ts";
-
-const MINUTE_MS = 60_000;
 
 /** A conversation that the sweep assigns or takes from its assignee, with the business hours of its workspace. */
 export interface Waiting {

@@ -24,7 +24,7 @@ import { pruneBackoffs } from "../platform/db/waiting.ts";
 import { KEY_LIFETIME_MS, pruneKeys } from "../platform/http/idempotency-store.ts";
 import { sendWakeUps, WAKE_UP_TIMEOUT_MS } from "../platform/queue.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
-import { DAY_MS } from "../platform/time.ts";
+import { DAY_MS, MINUTE_MS } from "../platform/time.ts";
 import { resumeErasure } from "../privacy/erase.ts";
 import { listUnfinishedErasures, pruneErasureRecords } from "../privacy/erasure-store.ts";
 import { claimDueWorkspaces } from "../privacy/retention-store.ts";
@@ -33,7 +33,7 @@ import { listLogErasures } from "../webhooks/endpoint-store.ts";
 import { continueLogErasure } from "../webhooks/endpoints.ts";
 import { assignQueued, listQueued, listSilent, reassignSilent } from "../routing/sweep.ts";
 import { pruneLog, rescueOrphanedDeliveries, wakeOrphanedDeliveries } from "../webhooks/sweep.ts";
-import { pruneSent } from "../workspaces/visitor-store.ts";
+import { pruneSent } from "../workspaces/flow-store.ts";
 import { type Group, runGroups } from "./groups.ts";
 
 /** How many rows of each task one run handles in a database. The next run, a minute later, continues. */
@@ -41,10 +41,10 @@ const MAX_PER_RUN = 100;
 /** The limit for leads is larger, because one call indexes all leads of a workspace. */
 const MAX_LEADS_PER_RUN = 1_000;
 /** An erasure that takes longer is assumed to be interrupted. Resuming one that still runs does no harm. */
-const ERASURE_TIMEOUT_MS = 5 * 60_000;
+const ERASURE_TIMEOUT_MS = 5 * MINUTE_MS;
 const MAX_ERASURES_PER_RUN = 5;
 /** Mail servers retry for days, so received emails are remembered for this time. An email that is repeated later is answered again. */
-const EMAIL_DEDUPLICATION_MS = 7 * 24 * 60 * 60_000;
+const EMAIL_DEDUPLICATION_MS = 7 * DAY_MS;
 /** The limit is larger than the number of rows that a minute adds. Deleting a row costs little. */
 const MAX_PRUNED_PER_RUN = 5_000;
 

@@ -9,6 +9,7 @@ import type { SendState } from "./delivery-sender.ts";
 import {
   cancelLeasedDeliveries,
   claimDeliveries,
+  type DeliveryQueue,
   type Lease,
   listPayloads,
   listPendingDeliveries,
@@ -30,9 +31,6 @@ import { isSlow, SLOW_MS } from "./retry-schedule.ts";
  *    a delayed wake-up; after the last attempt the delivery fails. An endpoint that keeps failing is disabled.
  * 5. The sweep rescues deliveries whose wake-up was lost or whose consumer was interrupted (sweep.ts).
  */
-
-/** The queue that a delivery is sent from. Slow endpoints have a queue of their own, so that they do not delay fast ones. */
-export type DeliveryQueue = "fast" | "slow";
 
 /** How many requests are open at the same time: the platform allows six; a seventh would wait while its timeout runs. */
 const MAX_CONCURRENCY = 6;

@@ -4,8 +4,8 @@ import { nextSequence } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { deliveries, deliveryAttempts, events, webhookEndpoints } from "../platform/db/schema.ts";
 import { exists, insertWhere, isOwn, jsonIds } from "../platform/db/sql.ts";
-import type { VisitorWindow } from "../workspaces/visitor-limits.ts";
-import { mayBeSent } from "../workspaces/visitor-store.ts";
+import type { FlowWindow } from "../workspaces/flow-limits.ts";
+import { mayBeSent } from "../workspaces/flow-store.ts";
 
 type DeliveryStatus = (typeof deliveries.$inferSelect)["status"];
 
@@ -70,7 +70,7 @@ export function createRedelivery(
   workspaceId: string,
   deliveryId: string,
   redelivery: { id: string; nowMs: number; unreadable: readonly string[] },
-  windows: readonly VisitorWindow[],
+  windows: readonly FlowWindow[],
 ) {
   const row = {
     id: redelivery.id,
@@ -105,7 +105,7 @@ export interface NewTest {
  * Adds a test's event and its delivery, already leased, if the workspace has the endpoint and each rate-limit window has room. A test
  * with the same id stays as it is.
  */
-export function addTest(db: Database, test: NewTest, windows: readonly VisitorWindow[]) {
+export function addTest(db: Database, test: NewTest, windows: readonly FlowWindow[]) {
   const { deliveryId, eventId, workspaceId, webhookId, payload, nowMs, leaseUntil } = test;
   const endpointExists = exists(webhookEndpoints, isOwn(webhookEndpoints, workspaceId, webhookId));
   const condition = sql`${endpointExists} AND ${mayBeSent(workspaceId, windows)}`;

@@ -8,8 +8,9 @@ import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
 import { requestHeaders } from "./attempt.ts";
 import { findDeliveredEvent, findDelivery, pageDeliveries } from "./delivery-log-store.ts";
 import { findEndpoint } from "./endpoint-store.ts";
-import { redeliver, type Redelivery, sendTest } from "./redeliver.ts";
-import { mayRead, notReadable, planRequired, requireReadable, requireWebhooksPlan, unreadableTypes } from "./routes.ts";
+import { redeliver, type Redelivery } from "./redeliver.ts";
+import { sendTest } from "./test-delivery.ts";
+import { mayRead, notReadable, planRequired, requireReadable, requireWebhooksPlan, unreadableTypes } from "./checks.ts";
 import {
   deliveryPageSchema,
   deliveryQuery,

@@ -9,6 +9,9 @@ import { limitSql } from "../workspaces/store.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { MAX_FAILURE_STREAK, MIN_FAILING_MS, SLOW_MS } from "./retry-schedule.ts";
 
+/** The queue that a delivery is sent from. Slow endpoints have a queue of their own, so that they do not delay fast ones. */
+export type DeliveryQueue = "fast" | "slow";
+
 /** A lease on deliveries. Leases on a delivery never overlap, so the time at which a lease ends identifies its holder. */
 export interface Lease {
   nowMs: number;
@@ -31,7 +34,7 @@ const MAX_CANCELLED = 5_000;
  * Leases the deliveries that are due and not leased; returns them. The fast queue skips those of slow endpoints. A
  * delivery of a workspace that is being imported is not claimed.
  */
-export function claimDeliveries(db: Database, ids: readonly string[], queue: "fast" | "slow", { nowMs, untilMs }: Lease) {
+export function claimDeliveries(db: Database, ids: readonly string[], queue: DeliveryQueue, { nowMs, untilMs }: Lease) {
   const isFast = sql`NOT EXISTS (SELECT 1 FROM ${webhookEndpoints} e WHERE e.id = ${deliveries.webhookId} AND ${IS_SLOW})`;
   return db
     .update(deliveries)

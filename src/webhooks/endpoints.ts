@@ -1,6 +1,7 @@
 import type { Database } from "../platform/db/client.ts";
 import type { webhookEndpoints } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
+import { DAY_MS } from "../platform/time.ts";
 import { type AuditedOperation, changedFields, recordAudit } from "../workspaces/audit-store.ts";
 import { cancelPendingDeliveries } from "./delivery-store.ts";
 import {
@@ -21,7 +22,7 @@ import { newSecret, openSecret, sealSecret } from "./signature.ts";
 /** Bounds the work of an event, which is matched against every endpoint. */
 export const MAX_ENDPOINTS = 100;
 /** How long the previous secret still signs: time to deploy the new one to every receiver. */
-const PREVIOUS_SECRET_MS = 24 * 60 * 60 * 1000;
+const PREVIOUS_SECRET_MS = DAY_MS;
 /** Deliveries that one step of an erasure deletes, with their attempts. */
 const DELIVERIES_PER_STEP = 500;
 /** Steps that one run of the sweep makes for a deleted endpoint; the next run continues. */

@@ -4,7 +4,7 @@ import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { findLatestEvent, noteEventsRead, pageEvents } from "./event-store.ts";
-import { mayRead, requireReadable, requireWebhooksPlan } from "./routes.ts";
+import { mayRead, requireReadable, requireWebhooksPlan } from "./checks.ts";
 import { eventPageSchema, eventQuery, LATEST, toEventPage } from "./wire.ts";
 
 export const eventRoutes = createRouter("Webhooks");

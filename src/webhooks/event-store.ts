@@ -3,6 +3,7 @@ import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { timeOf } from "../platform/db/ids.ts";
 import { events, workspaces } from "../platform/db/schema.ts";
+import { HOUR_MS } from "../platform/time.ts";
 
 /**
  * If the event of a cursor was erased, reading continues this long before the time in its id. The clock that made the id may be ahead of
@@ -33,7 +34,7 @@ export function findLatestEvent(db: Database, workspaceId: string) {
 }
 
 /** How often a read of the events is recorded, so that not every call writes. */
-const NOTED_EVERY_MS = 3_600_000;
+const NOTED_EVERY_MS = HOUR_MS;
 
 /** Records that the workspace's events were read, so that new events are recorded. */
 export const noteEventsRead = compiled((db, workspaceId: string, nowMs: number) => {

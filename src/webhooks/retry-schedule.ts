@@ -1,8 +1,4 @@
-import { retryAfterMs } from "../platform/time.ts";
-
-const SECOND_MS = 1000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
+import { HOUR_MS, MINUTE_MS, retryAfterMs, SECOND_MS } from "../platform/time.ts";
 
 /** The delay after each failed attempt. Nine attempts take about 5 h 51 m. */
 const RETRY_DELAYS_MS = [

@@ -1,17 +1,14 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { EVENT_TYPES, lackingScopes } from "../events/event-types.ts";
-import { checkTarget, LOOKUP_RETRY_SECONDS } from "../platform/egress/target.ts";
-import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
 import { jsonBody } from "../platform/http/body.ts";
-import type { AppContext } from "../platform/http/context.ts";
-import { ApiError, invalid, notFound, unavailable } from "../platform/http/errors.ts";
+import { ApiError, notFound } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
 import { bindToApiKey } from "../platform/http/idempotency.ts";
 import { wholePage } from "../platform/http/page.ts";
+import { requirePublicHost } from "../platform/http/public-host.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { valueError } from "../platform/http/validation.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
+import { requireReadable, requireWebhooksPlan, unreadableTypes } from "./checks.ts";
 import { findEndpoint, listEndpoints } from "./endpoint-store.ts";
 import { addEndpoint, changeEndpoint, MAX_ENDPOINTS, removeEndpoint, renewSecret } from "./endpoints.ts";
 import { eventCatalogue } from "./event-catalogue.ts";
@@ -28,6 +25,8 @@ import {
 export const webhookRoutes = createRouter("Webhooks");
 
 const params = z.object({ webhook_id: uuid() });
+
+const URL_REFUSALS = { refused: urlRefusal, unchecked: () => "The url's host could not be looked up. Try again." };
 
 const listWebhooks = createRoute({
   operationId: "listWebhooks",
@@ -59,7 +58,7 @@ const createWebhook = createRoute({
 webhookRoutes.openapi(createWebhook, async (c) => {
   const { description = null, ...fields } = c.req.valid("json");
   requireReadable(c, fields.events);
-  await requirePublicTarget(c, fields.url);
+  await requirePublicHost(c, fields.url, ["url"], URL_REFUSALS);
   await requireWebhooksPlan(c);
   const added = await addEndpoint(operationOf(c), { ...fields, description });
   if (!added) {
@@ -101,7 +100,7 @@ webhookRoutes.openapi(updateWebhook, async (c) => {
   const { webhook_id: webhookId } = c.req.valid("param");
   const { url, events, description, enabled } = c.req.valid("json");
   if (events) requireReadable(c, events);
-  if (url) await requirePublicTarget(c, url);
+  if (url) await requirePublicHost(c, url, ["url"], URL_REFUSALS);
   await requireWebhooksPlan(c, webhookId);
   const changes = { url: url ?? undefined, events: events ?? undefined, description, enabled: enabled ?? undefined };
   const decidesWhatIsSent = Boolean(url ?? events ?? enabled);
@@ -146,52 +145,3 @@ webhookRoutes.openapi(rotateWebhookSecret, async (c) => {
   if (!renewed) throw notFound("webhook endpoint");
   return c.json({ ...toWebhook(renewed.endpoint), secret: renewed.secret }, 200);
 });
-
-/**
- * Requires that the caller's plan includes webhooks. As in every operation, 404 for a missing endpoint comes first.
- * @throws ApiError 404 or 403.
- */
-export async function requireWebhooksPlan(c: AppContext, webhookId?: string): Promise<void> {
-  if (c.get("caller").workspace.limits.webhooks) return;
-  const { db, workspaceId } = operationOf(c);
-  const [[endpoint]] = webhookId === undefined ? [[]] : await db.batch([findEndpoint(db, workspaceId, webhookId)]);
-  if (webhookId !== undefined && !endpoint) throw notFound("webhook endpoint");
-  throw planRequired();
-}
-
-/**
- * Requires that a URL's host resolves to public addresses; the schema has checked its syntax.
- * @throws ApiError 422, or 503 while the host cannot be resolved.
- */
-async function requirePublicTarget(c: AppContext, url: string): Promise<void> {
-  const checked = await checkTarget(c.env, url, WEBHOOK_POLICY);
-  if (checked.verdict === "allowed") return;
-  if (checked.verdict === "unavailable") throw unavailable("The url's host could not be looked up. Try again.", LOOKUP_RETRY_SECONDS);
-  throw invalid([{ loc: ["body", "url"], ...valueError(urlRefusal(checked.reason)), input: url }]);
-}
-
-/** Returns the 403 error for a plan without webhooks. */
-export function planRequired(): ApiError<"plan_required"> {
-  return new ApiError("plan_required", "The plan does not include webhooks. Ask for one that does: pro or enterprise.");
-}
-
-/** Whether the caller's key may read the events of a type. */
-export function mayRead(c: AppContext, type: string): boolean {
-  return lackingScopes(c.get("caller").key.scopes, [type]).length === 0;
-}
-
-/** The types of events that the caller's key may not read. */
-export function unreadableTypes(c: AppContext): string[] {
-  return EVENT_TYPES.filter((type) => !mayRead(c, type));
-}
-
-/** Requires that the caller's key may read the events of these types. @throws ApiError insufficient_scope. */
-export function requireReadable(c: AppContext, types: readonly string[]): void {
-  if (lackingScopes(c.get("caller").key.scopes, types).length > 0) throw notReadable(c, types);
-}
-
-/** 403: the caller's key lacks scopes that the message names. */
-export function notReadable(c: AppContext, types: readonly string[]): ApiError<"insufficient_scope"> {
-  const scopes = lackingScopes(c.get("caller").key.scopes, types).join(" and ");
-  return new ApiError("insufficient_scope", `Events of the type ${types.join(", ")} need the scope ${scopes}. Use a key that carries it.`);
-}

@@ -1,5 +1,6 @@
 import { importHmacKey } from "../platform/crypto/hashes.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
+import { joinedBytes } from "../platform/read-stream.ts";
 
 /** A request to sign as https://www.standardwebhooks.com specifies, symmetric scheme v1. */
 export interface SignedMessage {
@@ -17,9 +18,7 @@ export interface SignedMessage {
 export async function signatureHeaders(message: SignedMessage, secrets: readonly string[]): Promise<Record<string, string>> {
   const timestamp = String(Math.floor(message.timestampMs / 1000));
   const head = new TextEncoder().encode(`${message.id}.${timestamp}.`);
-  const signed = new Uint8Array(head.length + message.body.length);
-  signed.set(head);
-  signed.set(message.body, head.length);
+  const signed = joinedBytes([head, message.body]);
   const signatures = await Promise.all(secrets.map((secret) => sign(secret, signed)));
   return { "webhook-id": message.id, "webhook-timestamp": timestamp, "webhook-signature": signatures.join(" ") };
 }

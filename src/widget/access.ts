@@ -17,8 +17,8 @@ import { log } from "../platform/telemetry/log.ts";
 import { redactionOf } from "../redaction/redaction.ts";
 import { flowLimited, operationOf } from "../workspaces/checks.ts";
 import { businessHoursOf } from "../workspaces/business-hours.ts";
+import { fullWindow, type VisitorFlow, visitorLimitOf, windowsOf } from "../workspaces/flow-limits.ts";
 import { limitsOf } from "../workspaces/plans.ts";
-import { fullWindow, type VisitorFlow, visitorLimitOf, windowsOf } from "../workspaces/visitor-limits.ts";
 import { checkOrigin, isAllowedHost } from "./cors.ts";
 import { limitVisitor } from "./rate-limit.ts";
 import { endTokens, findOwnConversation, findTokenVisitor, listOwnConversations, listSentToAgent } from "./store.ts";
@@ -38,7 +38,10 @@ export const LIVE_PROTOCOL = "support-agent";
 export const requireVisitor: Check = async (c) => {
   const token = bearerToken(c) ?? protocolToken(c);
   if (token === undefined) {
-    throw unauthorized("missing_visitor_token", "Send the visitor_token of the last answer in the header: Authorization: Bearer vt_…");
+    throw visitorUnauthorized(
+      "missing_visitor_token",
+      "Send the visitor_token of the last answer in the header: Authorization: Bearer vt_…",
+    );
   }
   const visitor = await checkToken(c, token);
   c.set("visitor", visitor);
@@ -75,11 +78,11 @@ async function checkToken(c: AppContext, token: string, agentId?: string): Promi
 }
 
 function invalidToken(message: string): ApiError {
-  return unauthorized("invalid_visitor_token", message);
+  return visitorUnauthorized("invalid_visitor_token", message);
 }
 
-/** Returns an error with the status 401. */
-export function unauthorized(code: ErrorCode, message: string): ApiError {
+/** Returns the 401 error for a visitor without a valid credential. */
+export function visitorUnauthorized(code: ErrorCode, message: string): ApiError {
   return new ApiError(code, message, { headers: { "WWW-Authenticate": "Bearer" } });
 }
 

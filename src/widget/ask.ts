@@ -7,12 +7,13 @@ import { type AnswerKey, resumedAnswer, streamedAnswer, streamedContinued, whole
 import { type AnswerVisitor, visitorFields, type VisitorToken } from "../chat/visitor-token.ts";
 import { type ToolResult, toolResultsInSchema } from "../chat/wire.ts";
 import type { VisitorRow } from "../conversations/wire.ts";
+import { BASE64URL } from "../platform/crypto/base64url.ts";
 import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { DAY_MS, monthOf } from "../platform/time.ts";
-import { visitorLimitOf } from "../workspaces/visitor-limits.ts";
-import { conversationNotFound, openAgent, openConversation, redactInput, requireChallenge, unauthorized } from "./access.ts";
+import { visitorLimitOf } from "../workspaces/flow-limits.ts";
+import { conversationNotFound, openAgent, openConversation, redactInput, requireChallenge, visitorUnauthorized } from "./access.ts";
 import { type Identity, readIdentityToken, readUserHash } from "./identity.ts";
 import { senderOf } from "./rate-limit.ts";
 import { findVisitorAnswer, findVisitorConversation } from "./store.ts";
@@ -148,7 +149,7 @@ async function readIdentity(env: Env, agent: AgentRow, body: MessageIn, nowMs: n
   const { secrets, unreadable } = await identitySecretsOf(env, agent, nowMs);
   const read = token ? await readIdentityToken(token, secrets, nowMs) : await readUserHash(hash!, user!, secrets);
   if ("problem" in read && unreadable) throw unreadable;
-  if ("problem" in read) throw unauthorized("invalid_identity", read.problem);
+  if ("problem" in read) throw visitorUnauthorized("invalid_identity", read.problem);
   return read.identity;
 }
 
@@ -187,7 +188,7 @@ async function newIds(
 
 /** Makes an anonymous id from random bytes. A client cannot choose it, because it could choose another visitor's id or an `api:` one. */
 function toAnonId(bytes: Uint8Array): string {
-  return `anon_${bytes.toBase64({ alphabet: "base64url", omitPadding: true })}`;
+  return `anon_${BASE64URL.encode(bytes)}`;
 }
 
 type FoundConversation = Awaited<ReturnType<typeof findVisitorConversation>>[number];

@@ -1,9 +1,9 @@
 import { fileNameOf, isImage } from "../attachments/file-type.ts";
 import { readContent } from "../attachments/contents.ts";
 import { verifyFileToken } from "../attachments/links.ts";
-import { toUploaded } from "../attachments/routes.ts";
+import { toUploaded } from "../attachments/checks.ts";
 import { agentOwner, findFile, visitorOwner } from "../attachments/store.ts";
-import { upload } from "../attachments/uploads.ts";
+import { upload, USABLE_FOR_MS } from "../attachments/uploads.ts";
 import type { Attachment } from "../attachments/wire.ts";
 import { secretValues } from "../platform/config.ts";
 import { isMapped } from "../platform/db/bindings.ts";
@@ -11,14 +11,11 @@ import { dbFor } from "../platform/db/client.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { answerInRegion } from "../platform/http/region.ts";
-import { visitorLimitOf, windowsOf } from "../workspaces/visitor-limits.ts";
+import { visitorLimitOf, windowsOf } from "../workspaces/flow-limits.ts";
 import { openAgent, requireChallenge } from "./access.ts";
 import { senderOf } from "./rate-limit.ts";
 import { findTokenVisitor } from "./store.ts";
 import { type AttachmentIn, attachmentInSchema } from "./wire.ts";
-
-/** How long a message may take a visitor's file. */
-const USABLE_FOR_MS = 60 * 60_000;
 
 /**
  * Stores a file that a visitor uploads.

@@ -17,9 +17,9 @@ import { notFound } from "../platform/http/errors.ts";
 import type { Written } from "../routing/assignment.ts";
 import { languageCode } from "../text/languages.ts";
 import { flowLimited } from "../workspaces/checks.ts";
+import { fullWindow, startOfDay, visitorLimitOf, windowsOf } from "../workspaces/flow-limits.ts";
+import { countSent, listSent, mayBeSent } from "../workspaces/flow-store.ts";
 import type { Limits } from "../workspaces/plans.ts";
-import { fullWindow, startOfDay, visitorLimitOf, windowsOf } from "../workspaces/visitor-limits.ts";
-import { countSent, listSent, mayBeSent } from "../workspaces/visitor-store.ts";
 import { conversationNotFound, openAgent, requireChallenge } from "./access.ts";
 import { senderOf } from "./rate-limit.ts";
 import { addNotice, findOwnConversation, hasRoomForNotice, lastQuestion } from "./store.ts";
@@ -122,7 +122,7 @@ export async function requestHandoff(op: ConversationOperation, agentId: string,
  * counts as one of the day's messages of visitors.
  * @throws ApiError rate_limited.
  */
-export async function declineHandoff(op: ConversationOperation, _agentId: string, message: HandoffText, limits: Limits) {
+export async function declineHandoff(op: ConversationOperation, message: HandoffText, limits: Limits) {
   const { db, workspaceId, conversationId, nowMs } = op;
   const windows = windowsOf(visitorLimitOf(limits, "messages", null), nowMs);
   const notice = { id: newId(shardOf(workspaceId), nowMs), content: message.text, nowMs };

@@ -1,8 +1,9 @@
 import { sessionOf } from "../chat/session.ts";
 import { EXPIRY_HEADER } from "../chat/visitor-sockets.ts";
 import { expiryOf } from "../chat/visitor-token.ts";
+import { requireUpgrade } from "../platform/http/checks.ts";
 import type { AppContext } from "../platform/http/context.ts";
-import { ApiError } from "../platform/http/errors.ts";
+import { ApiError, retryAfter } from "../platform/http/errors.ts";
 import { LIVE_PROTOCOL, namedProtocols, openConversation } from "./access.ts";
 
 const RETRY_SECONDS = 60;
@@ -13,7 +14,7 @@ const RETRY_SECONDS = 60;
  */
 export async function followForVisitor(c: AppContext, conversationId: string): Promise<Response> {
   const { op, conversation, claim, visitor } = await openConversation(c, conversationId);
-  if (c.req.header("Upgrade")?.toLowerCase() !== "websocket") throw new ApiError("not_found", "Connect with a WebSocket.");
+  requireUpgrade(c);
   if (conversation.status === "resolved") {
     throw new ApiError("conflict", "The conversation is resolved. Send a message, which opens it again, before you follow it.");
   }
@@ -23,7 +24,9 @@ export async function followForVisitor(c: AppContext, conversationId: string): P
   const session = sessionOf(op, conversationId);
   const response = await session.fetch(new Request(c.req.url, { headers }));
   if (response.status === 101) return response;
-  throw new ApiError("rate_limited", "The conversation is followed by too many pages. Close one, or read its messages from time to time.", {
-    headers: { "Retry-After": String(RETRY_SECONDS) },
-  });
+  throw new ApiError(
+    "rate_limited",
+    "The conversation is followed by too many pages. Close one, or read its messages from time to time.",
+    retryAfter(RETRY_SECONDS),
+  );
 }

@@ -259,8 +259,11 @@ widgetRoutes.openapi(handOff, async (c) => {
   const [written, [lead]] = read;
   const team = { hours, hasContact: visitor.email !== null || lead !== undefined, nowMs: op.nowMs };
   const message = requestedHandoffMessage(agent, team, written);
-  const request = agent.handoff === "off" ? declineHandoff : requestHandoff;
-  const { handoff, status } = await request({ ...op, conversationId }, agent.id, message, limits);
+  const ofConversation = { ...op, conversationId };
+  const { handoff, status } =
+    agent.handoff === "off"
+      ? await declineHandoff(ofConversation, message, limits)
+      : await requestHandoff(ofConversation, agent.id, message, limits);
   return c.json({ handoff: handoff ? toHandoff(handoff) : null, status, handoff_message: message.text }, 200);
 });
 

@@ -7,7 +7,7 @@ import type { Database } from "../platform/db/client.ts";
 import { VISITOR_CHANNELS } from "../platform/db/columns.ts";
 import { agents, conversations, leads, messages, visitors } from "../platform/db/schema.ts";
 import { exists, findOwn, insertWhere, isOwn } from "../platform/db/sql.ts";
-import { listSentToday } from "../workspaces/visitor-store.ts";
+import { listSentToday } from "../workspaces/flow-store.ts";
 
 /** How many messages a poll returns; the next one, after the last of them, returns more. */
 const POLL_LIMIT = 200;

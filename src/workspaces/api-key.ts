@@ -1,7 +1,8 @@
+import { BASE64URL } from "../platform/crypto/base64url.ts";
 import { LruCache } from "../platform/lru-cache.ts";
 import { sha256Hex } from "../platform/crypto/hashes.ts";
 import { keyIdOf } from "../platform/crypto/secrets.ts";
-import { BASE64URL, mintToken, type TokenFormat, verifyToken } from "../platform/crypto/signed-token.ts";
+import { mintToken, type TokenFormat, verifyToken } from "../platform/crypto/signed-token.ts";
 import { formatUuid, parseUuid } from "../platform/db/ids.ts";
 
 const RANDOM_BYTES = 16;

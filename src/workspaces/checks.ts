@@ -4,17 +4,17 @@ import { newOperation } from "../platform/db/client.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { Check } from "../platform/http/checks.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
-import { ApiError, type ErrorCode, unavailable } from "../platform/http/errors.ts";
+import { ApiError, type ErrorCode, retryAfter, unavailable } from "../platform/http/errors.ts";
 import { answerInRegion } from "../platform/http/region.ts";
 import { LruCache } from "../platform/lru-cache.ts";
 import { type AuditedOperation, OPERATOR_ACTOR } from "./audit-store.ts";
 import { redactionOf } from "../redaction/redaction.ts";
 import { type ApiKeyClaim, verifyApiKey } from "./api-key.ts";
 import type { CallerKey, CallerWorkspace } from "./directory.ts";
+import { ALL_SENDERS, type FlowWindow } from "./flow-limits.ts";
 import { type Admission, gateOf, type KnownCaller } from "./gate.ts";
 import { RateLimiter, type WindowState } from "./rate-limit.ts";
 import type { Scope } from "./scopes.ts";
-import { ALL_SENDERS, type VisitorWindow } from "./visitor-limits.ts";
 
 /** The caller as handlers see it. @public */
 export interface Caller {
@@ -225,7 +225,7 @@ function setRateHeaders(c: AppContext, window: WindowState): void {
 /** Returns a 429 error with Retry-After. */
 export function rateLimited(window: WindowState, reason: string): ApiError<"rate_limited"> {
   const seconds = Math.max(1, Math.ceil(window.retryInMs / 1000));
-  return new ApiError("rate_limited", `${reason} Try again in ${seconds} s.`, { headers: { "Retry-After": String(seconds) } });
+  return new ApiError("rate_limited", `${reason} Try again in ${seconds} s.`, retryAfter(seconds));
 }
 
 /** The limits that are reached, in words for visitors (`one`) or for everybody (`all`). */
@@ -241,12 +241,12 @@ const FULL_REASONS = {
 } as const;
 
 /** Returns the 429 error for a limit of a day or of a sender's hour. */
-export function flowLimited({ flow, sender, endMs }: VisitorWindow, nowMs: number): ApiError<"rate_limited"> {
+export function flowLimited({ flow, sender, endMs }: FlowWindow, nowMs: number): ApiError<"rate_limited"> {
   const seconds = Math.max(1, Math.ceil((endMs - nowMs) / 1000));
   const [unit, length] = seconds > 2 * 3600 ? ["hour", 3600] : ["minute", 60];
   const wait = new Intl.NumberFormat("en", { style: "unit", unit, unitDisplay: "long" }).format(Math.ceil(seconds / length));
   const reason = FULL_REASONS[flow][sender === ALL_SENDERS ? "all" : "one"];
-  return new ApiError("rate_limited", `${reason} Please try again in ${wait}.`, { headers: { "Retry-After": String(seconds) } });
+  return new ApiError("rate_limited", `${reason} Please try again in ${wait}.`, retryAfter(seconds));
 }
 
 /** Who sent a request: the member or, with an API key, the key. */
@@ -266,7 +266,7 @@ export function authorOf(c: AppContext, named: { id: string; name: string } | nu
 }
 
 /** The error for the team's message or note in a conversation that has no room for it, or on a `full` day. */
-export function noRoomFor(kind: "messages" | "notes", full: VisitorWindow | undefined): ApiError {
+export function noRoomFor(kind: "messages" | "notes", full: FlowWindow | undefined): ApiError {
   if (full) return flowLimited(full, Date.now());
   const advice = "Resolve it, or ask the operator for a larger plan.";
   return new ApiError("plan_required", `The conversation has as many ${kind} as the plan allows in one. ${advice}`);

@@ -4,7 +4,7 @@ import { LruCache } from "../platform/lru-cache.ts";
 import { objectOf } from "../platform/objects.ts";
 import { logRarely } from "../platform/telemetry/log.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
-import { withTimeout } from "../platform/time.ts";
+import { HOUR_MS, withTimeout } from "../platform/time.ts";
 import type { ApiKeyClaim } from "./api-key.ts";
 import type { CallerKey, CallerWorkspace, Directory, KnownKey } from "./directory.ts";
 import { SlidingWindow, type WindowState, WindowStore } from "./rate-limit.ts";
@@ -42,7 +42,7 @@ const WRITE_DELAY_MS = 50;
 /** The number of members whose requests are counted at the same time, which is more than work in one workspace. */
 const MEMBERS = 1_000;
 /** How often the use of a key of an outdated secret is recorded, which is enough to see whether it is still in use. */
-const USE_INTERVAL_MS = 60 * 60 * 1000;
+const USE_INTERVAL_MS = HOUR_MS;
 
 /** One object per workspace: it authenticates and rate limits each request in one call. */
 export class WorkspaceGate extends DurableObject<Env> {

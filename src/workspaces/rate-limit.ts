@@ -1,4 +1,5 @@
 import { LruCache } from "../platform/lru-cache.ts";
+import { SECOND_MS } from "../platform/time.ts";
 
 /** The length of the sliding window. */
 export const WINDOW_MS = 60_000;
@@ -84,7 +85,6 @@ export class SlidingWindow {
   }
 }
 
-const SECOND_MS = 1_000;
 /** There is a slot for each second of the window and a few more, so that a slot has expired before it is written again. */
 const SLOTS = 64;
 

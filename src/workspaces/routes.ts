@@ -3,8 +3,8 @@ import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { monthOf } from "../platform/time.ts";
 import { needsScope, operationOf } from "./checks.ts";
+import { listSentToday } from "./flow-store.ts";
 import { findUsage } from "./store.ts";
-import { listSentToday } from "./visitor-store.ts";
 import { meSchema, toUsage, usageCounts, usageSchema } from "./wire.ts";
 
 export const accountRoutes = createRouter("Account");

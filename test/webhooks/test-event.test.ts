@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { newOperation } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
-import { sendTest } from "../../src/webhooks/redeliver.ts";
+import { sendTest } from "../../src/webhooks/test-delivery.ts";
 import { costOf, createNeighbour, query } from "../harness.ts";
 import { behaveAt, receivedBy } from "../outbound.ts";
 import { attemptsOf, createReceiver, deliveryOf, endpointOf, MINUTE, type Receiver, verify, DeliverySimulation } from "./simulation.ts";

@@ -5,6 +5,8 @@ import { hasScope } from "./session.ts";
 import { Select } from "./ui/field.tsx";
 
 const MAX_AGENTS = 100;
+/** The most versions that the service keeps of an agent. */
+export const MAX_VERSIONS = 100;
 
 /** Reads the agents of the workspace; none if the key may not read them. */
 export function useAgents(): Query<Schemas["Agent"][]> {

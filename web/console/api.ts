@@ -1,4 +1,5 @@
 import { ApiError, createClient } from "../../client/index.ts";
+import { CONSOLE_HEADER } from "../../src/console/protocol.ts";
 import { formatNumber } from "./ui/format.tsx";
 
 export type { Schemas } from "../../client/index.ts";
@@ -11,7 +12,7 @@ export function whenRefused(callback: () => void): void {
 }
 
 /** The header that the service requires with the session's cookie, against cross-site requests. */
-export const CONSOLE_HEADERS = { "X-Support-Agent-Console": "1" };
+export const CONSOLE_HEADERS = { [CONSOLE_HEADER]: "1" };
 
 /** How often the user has signed in on this page. */
 let signIns = 0;

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { nextPlace, type Place } from "../../client/paginate.ts";
-import type { Change } from "./live.ts";
+import type { Change } from "../../src/events/live-protocol.ts";
 import { type Query, useQuery } from "./query.ts";
 
 /*

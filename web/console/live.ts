@@ -1,12 +1,8 @@
 import { effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { type Change, CHANGE_KINDS, POLICY_VIOLATION, SESSION_ENDED } from "../../src/events/live-protocol.ts";
 import { api } from "./api.ts";
 import { endSession, hasEnded, session } from "./session.ts";
-
-export interface Change {
-  kind: "conversation" | "evaluation" | "lead" | "source";
-  id: string;
-}
 
 export interface Viewer {
   id: string;
@@ -22,10 +18,6 @@ export const viewers = signal<{ conversationId: string; all: Viewer[] }>({ conve
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 const PING_MS = 30_000;
-/** The code with which the service closes the socket of a session that may have ended (RFC 6455, section 7.4.1). */
-const POLICY_VIOLATION = 1008;
-/** The reason if it certainly has. */
-const SESSION_ENDED = "The session has ended.";
 
 const listeners = new Set<(changes: Change[]) => void>();
 let socket: WebSocket | undefined;
@@ -75,6 +67,11 @@ export function showReplying(conversationId: string, isReplying: boolean): void 
   sendPresence();
 }
 
+/** Returns a function that says whether a change concerns one of these records. */
+export function concerns(kind: Change["kind"], ...ids: readonly string[]): (change: Change) => boolean {
+  return (change) => change.kind === kind && (change.id === "*" || ids.includes(change.id));
+}
+
 /** Changes within this time lead to one call. */
 const DEBOUNCE_MS = 150;
 /** The least time between two calls, since a busy workspace changes all the time and each read counts toward its rate limit. */
@@ -114,7 +111,7 @@ function connect(): void {
     pauseMs = FIRST_PAUSE_MS;
     sendPresence();
     // The service does not repeat changes from the time without a socket.
-    if (isAgain) notify(["conversation", "evaluation", "lead", "source"].map((kind) => ({ kind: kind as Change["kind"], id: "*" })));
+    if (isAgain) notify(CHANGE_KINDS.map((kind) => ({ kind, id: "*" })));
   });
   opened.addEventListener("message", ({ data }) => {
     isAnswered = true;
@@ -124,6 +121,7 @@ function connect(): void {
     if (socket !== opened) return;
     // The user learns that the session has ended before writing something that cannot be sent.
     if (code === POLICY_VIOLATION && reason === SESSION_ENDED) endSession();
+    // For other reasons, the key may not be valid any more.
     else if (code === POLICY_VIOLATION) void api.getMe().catch(() => undefined);
     socket = undefined;
     isLive.value = false;

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../../client/index.ts";
-import { type Change, isLive, useChanges } from "./live.ts";
+import type { Change } from "../../src/events/live-protocol.ts";
+import { isLive, useChanges } from "./live.ts";
 
 export interface Query<Data> {
   /** The last result, which stays while the query is repeated. */

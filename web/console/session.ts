@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import type { Schemas } from "../../client/index.ts";
+import { ACCESS_COOKIE, type SignInProblem } from "../../src/console/protocol.ts";
 import { noteSignIn, request, whenRefused } from "./api.ts";
 
 export type Scope = Schemas["KeyIntrospection"]["api_key"]["scopes"][number];
@@ -51,14 +52,14 @@ const WORKSPACE = "console.workspace";
 /** How somebody signs in: at the workspace's provider, through Cloudflare Access, with a link by mail, or with a key. */
 export type Method = Schemas["SignInSettings"]["methods"][number];
 
-/** Why a sign-in outside this page failed, as the service names it in the address. */
+/** What the sign-in page says of each problem. */
 const PROBLEMS: Record<string, string> = {
   access: "Cloudflare Access did not say who you are. Ask the operator of this service to check whether Access protects the sign-in.",
   expired: "The sign-in took too long, or began in another window. Try again.",
   off: "This workspace has no such sign-in. Check its short name, or sign in in another way.",
   provider: "Your company’s sign-in could not be completed. Try again, or ask an owner of the workspace to check its settings.",
   refused: "This account cannot sign in here. Ask an owner of the workspace for an invitation.",
-};
+} satisfies Record<SignInProblem, string>;
 
 /** Returns the short name of the workspace to sign in to: the one in the address, or the one that was used last. */
 export function knownWorkspace(): string {
@@ -83,7 +84,7 @@ const ACCESS_SECONDS = 600;
 export function leaveForAccess(workspace: string): void {
   localStorage.setItem(WORKSPACE, workspace);
   const [prefix, secure] = location.protocol === "https:" ? ["__Host-", "; Secure"] : ["", ""];
-  document.cookie = `${prefix}console-access=${workspace}; Path=/; Max-Age=${ACCESS_SECONDS}; SameSite=Lax${secure}`;
+  document.cookie = `${prefix}${ACCESS_COOKIE}=${workspace}; Path=/; Max-Age=${ACCESS_SECONDS}; SameSite=Lax${secure}`;
   location.assign(`/console/sign-in/access?workspace=${encodeURIComponent(workspace)}`);
 }
 
@@ -131,11 +132,6 @@ export async function loadSession(): Promise<void> {
 /** The name of a workspace with the slug, which no other workspace has; "the operator's console" for the operator. */
 export function nameOf(target: Target | SignInLink["target"]): string {
   return target.kind === "operator" ? "the operator's console" : `${target.workspace.name} (${target.workspace.slug})`;
-}
-
-/** The member whom a session or a link signs in; null for a key or the operator's token. */
-function memberOf(target: Target) {
-  return target.kind === "workspace" ? target.member : null;
 }
 
 /** @throws ApiError if the credential is neither a key nor the operator's token, or if the link has been used. */
@@ -196,7 +192,7 @@ export function hasLanguageModel(): boolean {
 
 /** The member who is signed in; null with an API key and for the operator. */
 export function ownMember() {
-  return session.value ? memberOf(session.value) : null;
+  return session.value?.kind === "workspace" ? session.value.member : null;
 }
 
 /** Returns the signed-in user as an assignee. The name is empty if the user gave none. */

@@ -1,6 +1,6 @@
 import type { Host } from "./host.ts";
 
-// This module imports nothing that the panel has too, as files.ts.
+// This module imports nothing that the panel has too, for the reason given in files.ts.
 
 /** https://developers.cloudflare.com/turnstile/get-started/client-side-rendering/ */
 const SCRIPT = "https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit";

@@ -1,5 +1,5 @@
 import { Parser } from "htmlparser2";
-import { MAX_URL_CHARS, resolveLink } from "../extract/page-head.ts";
+import { MAX_URL_CHARS, resolveLink } from "../extract/links.ts";
 import { unpacked } from "../extract/unpack.ts";
 
 /** An entry of a sitemap: a page, or another sitemap. */

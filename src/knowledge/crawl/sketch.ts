@@ -1,4 +1,4 @@
-import { decoded } from "../extract/page-head.ts";
+import { decoded } from "../extract/links.ts";
 import { FNV_BASIS, fnv1a } from "../../platform/text.ts";
 import { hasDate, shapeOf, variablesOf } from "./variables.ts";
 

@@ -10,7 +10,7 @@ import { type Variable, variablesOf } from "./variables.ts";
 
 /** The number of pages in a row without new text that makes a variable a trap. */
 const PATIENCE = 24;
-/** The same for page numbers: the pages of a list may repeat what was read elsewhere, and yet link to new pages. */
+/** The number for a variable that is a page number. It is larger, because pages of a list may repeat texts and still link to new pages. */
 const PATIENCE_WITH_LISTS = 120;
 /** Once a crawl has read PATIENCE pages without new text, a variable is a trap after one, plus one for each 10 of its pages with new text. */
 const NEW_PAGES_PER_PATIENCE = 10;

@@ -1,3 +1,5 @@
+import { MAX_URL_CHARS } from "../extract/links.ts";
+
 /** Parameters for tracking and sessions, which do not identify a page. */
 const TRACKING = new RegExp(
   "^(?:utm_\\w+|mtm_\\w+|pk_\\w+|matomo_\\w+|piwik_\\w+|hsa_\\w+|_hs\\w+|__hs\\w+|vero_\\w+|oly_\\w+|wt_?mc\\w*|at_\\w+|" +
@@ -8,7 +10,6 @@ const TRACKING = new RegExp(
 );
 const SESSION_IN_PATH = /;(?:jsessionid|phpsessid|sid)=[^/;]*/gi;
 const INDEX_FILE = /\/(?:index|default)\.(?:html?|php|aspx?|jsp|md)$/i;
-const MAX_URL_CHARS = 2_000;
 
 /**
  * Normalises a URL to the form in which it is fetched: without fragment, credentials and tracking parameters, with normalised

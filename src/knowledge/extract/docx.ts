@@ -1,8 +1,9 @@
 import { type ChildNode, Element, Text } from "domhandler";
 import { Unzip, UnzipInflate } from "fflate";
 import { pacer } from "../../platform/time.ts";
-import { docxNumbering, type DocxNumbering, docxStyles, type DocxStyle, XmlParser } from "./docx-styles.ts";
+import { docxNumbering, type DocxNumbering, docxStyles, type DocxStyle } from "./docx-styles.ts";
 import { MarkdownRenderer } from "./html-text.ts";
+import { XmlParser } from "./xml-parser.ts";
 
 /*
  * Reads Word documents as a tree of HTML, which the renderer of pages turns into Markdown. The archive is unpacked piece by piece into

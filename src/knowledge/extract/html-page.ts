@@ -1,12 +1,14 @@
 import { type Element, isTag, type Text } from "domhandler";
 import { existsOne, getElementsByTagName, getElementsByTagType } from "domutils";
 import { ElementType } from "htmlparser2";
+import { parsedJson } from "../../platform/json.ts";
 import { pacer } from "../../platform/time.ts";
 import { cleanLine, MAX_TEXT_CHARS, truncateText } from "./clean.ts";
 import { hasClass, type PageFacts } from "./html-rules.ts";
 import { isMain, textLength, MarkdownRenderer } from "./html-text.ts";
 import { parseHtml, parsePage } from "./html-tree.ts";
-import { canonicalOfHeader, type PageHead, pageTitle, readHead, resolveLink } from "./page-head.ts";
+import { resolveLink } from "./links.ts";
+import { canonicalOfHeader, type PageHead, pageTitle, readHead } from "./page-head.ts";
 import { directivesOfHeader } from "./robots-directives.ts";
 import { decodeText, type ExtractedPage, type FetchedResponse, type PageLink } from "./response.ts";
 
@@ -92,7 +94,7 @@ const MAX_DEPTH = 8;
 
 /** Adds the questions and answers in a page's JSON-LD (FAQPage, QAPage) that are not in its text, as sections. */
 function withQuestions(text: string, structuredData: string[]): string {
-  const found = structuredData.flatMap((json) => questionsIn(parsed(json), 0)).slice(0, MAX_QUESTIONS);
+  const found = structuredData.flatMap((json) => questionsIn(parsedJson(json), 0)).slice(0, MAX_QUESTIONS);
   const missing = found.filter(({ question, answer }) => !text.includes(answer.slice(0, 60)) || !text.includes(question));
   return [text, ...missing.map(({ question, answer }) => `## ${question}\n\n${answer}`)].join("\n\n").trim();
 }
@@ -117,14 +119,6 @@ function plain(value: unknown): string {
   if (typeof value !== "string") return "";
   const texts = getElementsByTagType(ElementType.Text, parseHtml(value).root) as Text[];
   return cleanLine(texts.map(({ data }) => data).join(" "));
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
-  }
 }
 
 /** Content containers of common site generators and help centres, for pages without a main element. */

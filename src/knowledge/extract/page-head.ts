@@ -1,6 +1,7 @@
 import { type Element, isTag } from "domhandler";
 import { textContent } from "domutils";
 import { cleanLine, withoutLinkSign } from "./clean.ts";
+import { decoded, resolveLink } from "./links.ts";
 import { directivesOfMeta, type RobotsDirectives } from "./robots-directives.ts";
 
 /** The metadata of a page. */
@@ -91,16 +92,6 @@ class HeadReader {
 export function canonicalOfHeader(headers: Headers, url: string): string | null {
   const canonical = /<([^<>]{1,2000})>\s*;[^,<]*\brel\s*=\s*"?canonical\b/i.exec((headers.get("link") ?? "").slice(0, 8_000));
   return canonical ? resolveLink(canonical[1]!, url) : null;
-}
-
-export const MAX_URL_CHARS = 2_000;
-
-/** Resolves a link to an absolute http(s) URL; null for other schemes. */
-export function resolveLink(href: string, base: string): string | null {
-  const address = href.trim();
-  if (address.length > MAX_URL_CHARS || !URL.canParse(address, base)) return null;
-  const url = new URL(address, base);
-  return (url.protocol === "https:" || url.protocol === "http:") && url.href.length <= MAX_URL_CHARS ? url.href : null;
 }
 
 /** The texts that may be a page's title; "" for none. */
@@ -200,13 +191,4 @@ function same(one: string, other: string): boolean {
 
 function bounded(title: string): string {
   return cleanLine(title).slice(0, MAX_TITLE_CHARS).toWellFormed();
-}
-
-/** Decodes the escapes of a path; an invalid one is returned unchanged. */
-export function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -1,8 +1,8 @@
 /**
- * The tables of an agent's object, without those of vectors of other models. `file_parts` holds the uploaded files whose text is not extracted
- * yet; the first part of each counts the reads of the file that have begun, and `upload_id` tells one upload for a source from the next. A row of `sentence_vectors` has the int8 vectors of all
- * segments of a chunk, one after the other, and one of `question_vectors` that of a curated question, or NULL in another language than
- * the encoder's.
+ * The tables of an agent's object, without those of vectors of other models. `file_parts` holds the uploaded files whose text is not
+ * extracted yet; the first part of each counts the reads of the file that have begun, and `upload_id` tells one upload for a source from
+ * the next. A row of `sentence_vectors` has the int8 vectors of all segments of a chunk, one after the other, and one of
+ * `question_vectors` that of a curated question, or NULL in another language than the encoder's.
  */
 export const TABLES = `
 CREATE TABLE texts (source_id TEXT PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;
@@ -58,3 +58,6 @@ CREATE TABLE page_texts (page_id INTEGER PRIMARY KEY, title TEXT NOT NULL, text 
 CREATE TABLE page_blocks (
   source_id TEXT NOT NULL, block TEXT NOT NULL, pages INTEGER NOT NULL, PRIMARY KEY (source_id, block)) WITHOUT ROWID;
 `;
+
+/** SQL condition: a document is not of a generation that is being built. Such a generation has documents of its own, which no search finds yet. */
+export const IS_LIVE = "generation_id NOT IN (SELECT id FROM generations WHERE state = 'building')";

@@ -90,11 +90,11 @@ function dictOf(items: PdfValue[]): PdfDict {
 
 /** Writes a value as a PDF has it. */
 export function written(value: PdfValue): string {
-  if (value instanceof PdfName) return nameOf(value.name);
+  if (value instanceof PdfName) return writtenName(value.name);
   if (value instanceof PdfString) return value.raw;
   if (value instanceof PdfRef) return `${value.number} ${value.generation} R`;
   if (Array.isArray(value)) return `[${value.map(written).join(" ")}]`;
-  if (value instanceof Map) return `<<${[...value].map(([key, item]) => `${nameOf(key)} ${written(item)}`).join(" ")}>>`;
+  if (value instanceof Map) return `<<${[...value].map(([key, item]) => `${writtenName(key)} ${written(item)}`).join(" ")}>>`;
   if (typeof value === "number") return numberOf(value);
   return `${value}`;
 }
@@ -103,6 +103,6 @@ function numberOf(value: number): string {
   return Number.isInteger(value) ? `${value}` : value.toFixed(6);
 }
 
-function nameOf(name: string): string {
+function writtenName(name: string): string {
   return `/${name.replace(/[^\w.+*-]/g, (character) => `#${(character.charCodeAt(0) & 0xff).toString(16).padStart(2, "0")}`)}`;
 }

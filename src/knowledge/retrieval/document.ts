@@ -1,5 +1,6 @@
 import type { Passage } from "../../models/retrieval.ts";
 import type { IndexStore } from "../indexing/store.ts";
+import { IS_LIVE } from "../indexing/tables.ts";
 
 /** Identifies a document of an agent. The URL of a text or a curated answer is null. */
 export interface DocumentName {
@@ -22,9 +23,6 @@ export type SourcePassage = Pick<Passage, "type" | "title" | "url" | "heading" |
 
 /** The chunks of a part, which fit into a model's context. */
 const PART_CHUNKS = 16;
-
-/** A generation that is being built has documents of its own, which no search finds yet. */
-const IS_LIVE = "generation_id NOT IN (SELECT id FROM generations WHERE state = 'building')";
 
 type Row = { id: number; heading: string | null; content: string };
 

@@ -3,6 +3,7 @@ import { DEFAULT_LANGUAGE, detectLanguage } from "../../text/languages.ts";
 import { terms } from "../../text/terms.ts";
 import { candidateQuery, SCAN_QUERY, withinGenerations } from "../indexing/full-text.ts";
 import type { IndexStore } from "../indexing/store.ts";
+import { IS_LIVE } from "../indexing/tables.ts";
 import { indexTerms, isFollowUp, queryTerms, termsOfPrevious } from "./query.ts";
 
 /*
@@ -37,8 +38,7 @@ export type Extent = ReturnType<IndexStore["extentOf"]>;
 
 const COLUMNS = "c.id AS chunkId, d.source_id AS sourceId, d.type, d.title, c.heading, d.url, c.content, c.terms";
 
-/** Excludes generations that are being built. In the FTS5 expression, bm25() would count all chunks of such a generation. */
-const IS_LIVE = "d.generation_id NOT IN (SELECT id FROM generations WHERE state = 'building')";
+/** IS_LIVE is not in the FTS5 expression, where bm25() would count all chunks of a generation that is being built. */
 const RANKED_CANDIDATES = `SELECT ${COLUMNS} FROM chunk_index CROSS JOIN chunks c ON c.id = chunk_index.rowid
   CROSS JOIN documents d ON d.id = c.document_id
   WHERE chunk_index MATCH ? AND rank MATCH ? AND ${IS_LIVE} ORDER BY rank LIMIT ?`;

@@ -1,4 +1,6 @@
 import { type Passage, passageText } from "../../models/retrieval.ts";
+import { BASE64URL } from "../../platform/crypto/base64url.ts";
+import type { AgentKey } from "../../platform/db/sql.ts";
 import { truncateBytes } from "../../platform/text.ts";
 
 /*
@@ -6,13 +8,8 @@ import { truncateBytes } from "../../platform/text.ts";
  * that are too large for it. VectorSync writes to them, SemanticSearch queries them. Without embeddings, search is lexical.
  */
 
-export interface VectorScope {
-  workspaceId: string;
-  agentId: string;
-}
-
 /** The vectors of an agent that were computed in the same way, and can be compared. */
-export interface VectorSet extends VectorScope {
+export interface VectorSet extends AgentKey {
   version: string;
 }
 
@@ -34,9 +31,9 @@ export interface VectorIndex {
   /** At most UPSERT_BATCH vectors. */
   upsert(set: VectorSet, vectors: readonly NamedVector[]): Promise<void>;
   /** At most DELETE_BATCH vectors. */
-  delete(scope: VectorScope, names: readonly string[]): Promise<void>;
+  delete(key: AgentKey, names: readonly string[]): Promise<void>;
   /** The names among at most GET_BATCH that the index has now. */
-  listPresent(scope: VectorScope, names: readonly string[]): Promise<string[]>;
+  listPresent(key: AgentKey, names: readonly string[]): Promise<string[]>;
   /** The agent's nearest vectors, best first; Vectorize may return those of other sets too. */
   nearest(set: VectorSet, values: number[], wanted: WantedVectors): Promise<FoundVector[]>;
 }
@@ -76,5 +73,5 @@ export function embeddedQuestion(question: string): string {
 /** The name of a text's vector: a hash of version and text, 27 characters of base64url. */
 export async function vectorName(version: string, text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`${version}\n${text}`));
-  return new Uint8Array(digest, 0, NAME_BYTES).toBase64({ alphabet: "base64url", omitPadding: true });
+  return BASE64URL.encode(new Uint8Array(digest, 0, NAME_BYTES));
 }

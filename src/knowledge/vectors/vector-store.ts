@@ -1,5 +1,6 @@
+import type { AgentKey } from "../../platform/db/sql.ts";
 import { EMBEDDED_TABLE } from "./embedded-vectors.ts";
-import type { VectorHome, VectorScope } from "./vector-index.ts";
+import type { VectorHome } from "./vector-index.ts";
 
 /*
  * Stores the names of an agent's vectors and the work that is queued for them, in its KnowledgeIndex object.
@@ -28,7 +29,7 @@ export interface UnnamedChunk extends ChunkText {
 }
 
 /** The agent of the vectors, the version with which they are computed, and the backoff after failures. */
-export interface VectorState extends VectorScope {
+export interface VectorState extends AgentKey {
   version: string;
   /** The version of the vectors that are searched: the old one until all vectors of the new one are stored. */
   servingVersion: string;
@@ -77,7 +78,7 @@ export class VectorStore {
   constructor(private readonly storage: DurableObjectStorage) {}
 
   /** Creates the tables, and queues the existing chunks. The tables of the chunks must exist. */
-  create({ workspaceId, agentId }: VectorScope, version: string): void {
+  create({ workspaceId, agentId }: AgentKey, version: string): void {
     this.storage.transactionSync(() => {
       this.storage.sql.exec(TABLES);
       this.run(

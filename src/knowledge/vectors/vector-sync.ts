@@ -1,5 +1,7 @@
 import { type Embeddings, MAX_TEXTS_PER_EMBEDDING_CALL } from "../../models/model.ts";
+import type { AgentKey } from "../../platform/db/sql.ts";
 import { logProblem } from "../../platform/telemetry/log.ts";
+import { DAY_MS, MINUTE_MS } from "../../platform/time.ts";
 import type { IndexStore } from "../indexing/store.ts";
 import { EmbeddedVectors } from "./embedded-vectors.ts";
 import { parseVersion, type VectorEngines } from "./vector-engines.ts";
@@ -11,7 +13,6 @@ import {
   type VectorHome,
   type VectorIndex,
   vectorName,
-  type VectorScope,
   type VectorSet,
 } from "./vector-index.ts";
 import { dropTables, VECTOR_TABLES, type VectorState, VectorStore } from "./vector-store.ts";
@@ -27,18 +28,18 @@ const NAMING_BATCH = 400;
 const GETS_PER_STEP = 5;
 /** The limits of one alarm, well below the calls and the time that the platform allows one invocation. */
 const MAX_STEPS_PER_RUN = 40;
-const MAX_RUN_MS = 5 * 60_000;
+const MAX_RUN_MS = 5 * MINUTE_MS;
 /** Vectorize applies 99 % of writes within two minutes; after this delay, a late put is visible too. */
-const VERIFY_DELAY_MS = 5 * 60_000;
+const VERIFY_DELAY_MS = 5 * MINUTE_MS;
 /** The first delay after a failure; each further one doubles it. */
 const RETRY_DELAY_MS = 5_000;
-const MAX_RETRY_DELAY_MS = 15 * 60_000;
+const MAX_RETRY_DELAY_MS = 15 * MINUTE_MS;
 /** A text that the model refuses is retried, since the refusal may have been a rate limit. */
-const REFUSED_RETRY_DELAY_MS = 24 * 60 * 60_000;
+const REFUSED_RETRY_DELAY_MS = DAY_MS;
 /** While an index in Vectorize is not bound, the names of the vectors there are kept, and their removal is tried again. */
-const UNBOUND_RETRY_DELAY_MS = 24 * 60 * 60_000;
+const UNBOUND_RETRY_DELAY_MS = DAY_MS;
 /** An object that has as many vectors as it may is checked again, since sources may have been removed. */
-const FULL_RETRY_DELAY_MS = 24 * 60 * 60_000;
+const FULL_RETRY_DELAY_MS = DAY_MS;
 
 /** The vectors that are searched, and the embeddings with which they were computed. */
 export interface ServingVectors {
@@ -63,7 +64,7 @@ export class VectorSync {
     private readonly storage: DurableObjectStorage,
     private readonly index: IndexStore,
     private readonly findEngines: () => VectorEngines | undefined,
-    private readonly ownScope: VectorScope,
+    private readonly ownKey: AgentKey,
   ) {
     this.store = new VectorStore(storage);
     this.embedded = new EmbeddedVectors(storage.sql);
@@ -77,7 +78,7 @@ export class VectorSync {
     const index = this.indexIn(parseVersion(version).home);
     if (this.servingEmbeddings?.version !== version) this.servingEmbeddings = { version, embeddings: engines.embeddingsOf(version) };
     const { embeddings } = this.servingEmbeddings;
-    return index && embeddings && { store: this.store, index, embeddings, set: { ...this.ownScope, version } };
+    return index && embeddings && { store: this.store, index, embeddings, set: { ...this.ownKey, version } };
   }
 
   /** Ensures that all chunks are tracked; undefined if there are none, or the deployment has no engines. */
@@ -86,7 +87,7 @@ export class VectorSync {
     if (!engines || this.index.isEmpty) return undefined;
     if (!this.isPrepared) {
       if (!this.store.tracksChunks)
-        this.store.create(this.ownScope, engines.versionIn((engines.maxEmbedded === 0 && engines.vectorize) || "object"));
+        this.store.create(this.ownKey, engines.versionIn((engines.maxEmbedded === 0 && engines.vectorize) || "object"));
       this.updateVersion(engines);
       this.isPrepared = true;
       this.schedule();
@@ -220,7 +221,7 @@ export class VectorSync {
     const names = this.store.listDueNames("remove", home, Date.now(), DELETE_BATCH);
     if (names.length === 0) return false;
     this.store.markUncertain(names);
-    await index.delete(this.ownScope, names);
+    await index.delete(this.ownKey, names);
     if (index.isConsistent) this.store.deleteNames(names);
     else this.store.markRemoved(names, Date.now() + VERIFY_DELAY_MS);
     return true;
@@ -232,7 +233,7 @@ export class VectorSync {
     const batches = Array.from({ length: Math.ceil(names.length / GET_BATCH) }, (_, at) =>
       names.slice(at * GET_BATCH, (at + 1) * GET_BATCH),
     );
-    const present = await Promise.all(batches.map((batch) => index.listPresent(this.ownScope, batch)));
+    const present = await Promise.all(batches.map((batch) => index.listPresent(this.ownKey, batch)));
     this.store.completeVerification(names, present.flat());
     return true;
   }
@@ -251,7 +252,7 @@ export class VectorSync {
     const names = vectors.map(({ name }) => name);
     if (vectors.length > 0) {
       this.store.markUncertain(names);
-      await index.upsert({ ...this.ownScope, version }, vectors);
+      await index.upsert({ ...this.ownKey, version }, vectors);
       this.store.markPut(names);
     }
     this.postponeRefused(due.filter((_, at) => !embedded[at]).map(({ name }) => name));
@@ -261,7 +262,7 @@ export class VectorSync {
   /** Whether the object has as many vectors as it may. The other chunks are then found only by lexical search. */
   private isFull(maxEmbedded: number): boolean {
     if (this.store.countPut() < maxEmbedded) return false;
-    logProblem("vectors_full", { agent_id: this.ownScope.agentId, vectors: maxEmbedded });
+    logProblem("vectors_full", { agent_id: this.ownKey.agentId, vectors: maxEmbedded });
     this.store.postponePuts(Date.now() + FULL_RETRY_DELAY_MS);
     return true;
   }
@@ -269,7 +270,7 @@ export class VectorSync {
   private postponeRefused(names: readonly string[]): void {
     if (names.length === 0) return;
     for (const name of names) this.store.postponePut(name, Date.now() + REFUSED_RETRY_DELAY_MS);
-    logProblem("vectors_refused", { agent_id: this.ownScope.agentId, texts: names.length });
+    logProblem("vectors_refused", { agent_id: this.ownKey.agentId, texts: names.length });
   }
 }
 

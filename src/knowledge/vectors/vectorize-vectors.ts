@@ -1,5 +1,6 @@
+import type { AgentKey } from "../../platform/db/sql.ts";
 import { withTimeout } from "../../platform/time.ts";
-import type { FoundVector, NamedVector, VectorIndex, VectorScope, WantedVectors } from "./vector-index.ts";
+import type { FoundVector, NamedVector, VectorIndex, WantedVectors } from "./vector-index.ts";
 
 /** The timeout is long, since nobody waits for a write. A write that times out is sent again. */
 const WRITE_TIMEOUT_MS = 30_000;
@@ -18,40 +19,40 @@ export class VectorizeVectors implements VectorIndex {
 
   constructor(private readonly binding: Binding) {}
 
-  async upsert(scope: VectorScope, vectors: readonly NamedVector[]): Promise<void> {
-    const { workspaceId: namespace, agentId: agent } = scope;
-    const records = vectors.map(({ name, values }) => ({ id: idOf(scope, name), namespace, values, metadata: { agent } }));
+  async upsert(key: AgentKey, vectors: readonly NamedVector[]): Promise<void> {
+    const { workspaceId: namespace, agentId: agent } = key;
+    const records = vectors.map(({ name, values }) => ({ id: idOf(key, name), namespace, values, metadata: { agent } }));
     await withTimeout(WRITE_TIMEOUT_MS, this.binding.upsert(records), "Upserting vectors");
   }
 
-  async delete(scope: VectorScope, names: readonly string[]): Promise<void> {
-    const ids = names.map((name) => idOf(scope, name));
+  async delete(key: AgentKey, names: readonly string[]): Promise<void> {
+    const ids = names.map((name) => idOf(key, name));
     await withTimeout(WRITE_TIMEOUT_MS, this.binding.deleteByIds(ids), "Deleting vectors");
   }
 
-  async listPresent(scope: VectorScope, names: readonly string[]): Promise<string[]> {
-    const ids = names.map((name) => idOf(scope, name));
+  async listPresent(key: AgentKey, names: readonly string[]): Promise<string[]> {
+    const ids = names.map((name) => idOf(key, name));
     const found = await withTimeout(WRITE_TIMEOUT_MS, this.binding.getByIds(ids), "Getting vectors");
-    return found.flatMap(({ id }) => nameOf(scope, id) ?? []);
+    return found.flatMap(({ id }) => nameOf(key, id) ?? []);
   }
 
-  async nearest(scope: VectorScope, values: number[], wanted: WantedVectors): Promise<FoundVector[]> {
-    const { workspaceId: namespace, agentId: agent } = scope;
+  async nearest(key: AgentKey, values: number[], wanted: WantedVectors): Promise<FoundVector[]> {
+    const { workspaceId: namespace, agentId: agent } = key;
     const topK = Math.min(MAX_TOP_K, "count" in wanted ? wanted.count : MAX_TOP_K);
     const options = { topK, namespace, filter: { agent }, returnValues: false, returnMetadata: "none" } as const;
     const { matches } = await this.binding.query(values, options);
     return matches.flatMap(({ id, score }) => {
-      const name = nameOf(scope, id);
+      const name = nameOf(key, id);
       return name === undefined ? [] : [{ name, cosine: score }];
     });
   }
 }
 
-function idOf({ agentId }: VectorScope, name: string): string {
+function idOf({ agentId }: AgentKey, name: string): string {
   return `${agentId}/${name}`;
 }
 
 /** Undefined for an id of another agent. */
-function nameOf({ agentId }: VectorScope, id: string): string | undefined {
+function nameOf({ agentId }: AgentKey, id: string): string | undefined {
   return id.startsWith(`${agentId}/`) ? id.slice(agentId.length + 1) : undefined;
 }

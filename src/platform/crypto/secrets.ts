@@ -1,6 +1,7 @@
 import { secretValues } from "../config.ts";
 import { memoized } from "../lru-cache.ts";
 import { Fault } from "../telemetry/errors.ts";
+import { BASE64URL } from "./base64url.ts";
 
 const FORMAT = "v1";
 /** The nonce length recommended for AES-GCM (NIST SP 800-38D). */
@@ -8,7 +9,6 @@ const NONCE_BYTES = 12;
 const KEY_ID_BYTES = 4;
 /** 12 bytes of nonce are 16 characters of base64url. */
 const STORED_SECRET = /\bv1\.([0-9a-f]{8})\.[\w-]{16}\.[\w-]+/g;
-const BASE64URL = { alphabet: "base64url", omitPadding: true } as const;
 
 /** The length of a stored secret's format and key id, which is all that `stateOfSecret` needs. */
 export const SECRET_HEAD_LENGTH = `${FORMAT}.`.length + KEY_ID_BYTES * 2 + 1;
@@ -38,7 +38,7 @@ export async function encryptSecret(env: Env, secret: string, context: string): 
   const { id, key } = await storageKey(secretValues(env.ENCRYPTION_KEY)[0]);
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
   const encrypted = await crypto.subtle.encrypt(gcm(nonce, context), key, new TextEncoder().encode(secret));
-  return [FORMAT, id, nonce.toBase64(BASE64URL), new Uint8Array(encrypted).toBase64(BASE64URL)].join(".");
+  return [FORMAT, id, BASE64URL.encode(nonce), BASE64URL.encode(new Uint8Array(encrypted))].join(".");
 }
 
 /**
@@ -52,8 +52,8 @@ export async function decryptSecret(env: Env, stored: string, context: string): 
   const found = keys.find(({ id }) => id === keyId);
   if (!found) throw new UnreadableSecretError("ENCRYPTION_KEY no longer holds the key that encrypted it");
   try {
-    const bytes = Uint8Array.fromBase64(encrypted, { alphabet: "base64url" });
-    const plain = await crypto.subtle.decrypt(gcm(Uint8Array.fromBase64(nonce, { alphabet: "base64url" }), context), found.key, bytes);
+    const bytes = BASE64URL.decode(encrypted);
+    const plain = await crypto.subtle.decrypt(gcm(BASE64URL.decode(nonce), context), found.key, bytes);
     return new TextDecoder().decode(plain);
   } catch {
     throw new UnreadableSecretError("it was changed or moved");

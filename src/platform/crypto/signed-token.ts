@@ -15,15 +15,10 @@ export interface TokenFormat {
 }
 
 /** `decode` may throw or return anything for a malformed text: a token is valid only if it encodes back to itself. */
-export interface TokenEncoding {
+interface TokenEncoding {
   encode(bytes: Uint8Array): string;
   decode(text: string): Uint8Array;
 }
-
-export const BASE64URL: TokenEncoding = {
-  encode: (bytes) => bytes.toBase64({ alphabet: "base64url", omitPadding: true }),
-  decode: (text) => Uint8Array.fromBase64(text, { alphabet: "base64url" }),
-};
 
 /** The token of a payload of `payloadBytes` bytes. */
 export async function mintToken(format: TokenFormat, payload: Uint8Array, secret: string): Promise<string> {

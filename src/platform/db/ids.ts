@@ -92,6 +92,14 @@ export function shardOf(id: string): number {
   return Number.parseInt(id.slice(-2), 16);
 }
 
+/** Where an id has eight random hexadecimal digits. */
+const RANDOM_DIGITS = [24, 32] as const;
+
+/** Returns a number from 0 to 1 that is always the same for an id: its random part, as a fraction. */
+export function fractionOf(id: string): number {
+  return Number.parseInt(id.slice(...RANDOM_DIGITS), 16) / 2 ** 32;
+}
+
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Whether a text is an id in canonical form. */

@@ -102,7 +102,7 @@ export function readSize(db: Database) {
 }
 
 /** Fails if migrations are missing, since it names all columns of `workspaces`. */
-export function readColumns(db: Database) {
+function readColumns(db: Database) {
   return db
     .select()
     .from(workspaces)

@@ -87,8 +87,14 @@ export function isAmong(table: TableOf<"id">, workspaceId: string, ids: readonly
   return sql`+${table.workspaceId} = ${workspaceId} AND ${table.id} IN ${ids instanceof SQL ? ids : jsonIds(ids)}`;
 }
 
+/** The id of an agent, and the workspace that it must belong to. */
+export interface AgentKey {
+  workspaceId: string;
+  agentId: string;
+}
+
 /** SQL condition: the rows of an agent, if it is the workspace's. */
-export function isOfAgent(table: TableOf<"agentId">, key: { workspaceId: string; agentId: string }): SQL {
+export function isOfAgent(table: TableOf<"agentId">, key: AgentKey): SQL {
   return and(eq(table.workspaceId, key.workspaceId), eq(table.agentId, key.agentId))!;
 }
 

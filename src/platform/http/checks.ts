@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import type { AppContext, AppEnv } from "./context.ts";
+import { ApiError } from "./errors.ts";
 
 /**
  * A step before an operation: it lets the request pass, or answers it.
@@ -19,4 +20,14 @@ export async function runChecks(c: AppContext, checks: readonly Check[]): Promis
 /** Combines checks into one middleware, so that the framework runs one layer for all of them. */
 export function checking(...checks: Check[]): MiddlewareHandler<AppEnv> {
   return async (c, next) => (await runChecks(c, checks)) ?? next();
+}
+
+/** Whether a request asks for a WebSocket. */
+export function isUpgrade(c: AppContext): boolean {
+  return c.req.header("Upgrade")?.toLowerCase() === "websocket";
+}
+
+/** Requires that a request asks for a WebSocket. @throws ApiError not_found. */
+export function requireUpgrade(c: AppContext): void {
+  if (!isUpgrade(c)) throw new ApiError("not_found", "Connect with a WebSocket.");
 }

@@ -89,5 +89,10 @@ export function invalid(detail: ValidationItem[]): ApiError<"validation_error"> 
 
 /** Returns a 503 error with Retry-After. */
 export function unavailable(message: string, retryAfterSeconds: number): ApiError<"unavailable"> {
-  return new ApiError("unavailable", message, { headers: { "Retry-After": String(retryAfterSeconds) } });
+  return new ApiError("unavailable", message, retryAfter(retryAfterSeconds));
+}
+
+/** Returns the options of an error after which a client may try again. */
+export function retryAfter(seconds: number): { headers: { "Retry-After": string } } {
+  return { headers: { "Retry-After": String(seconds) } };
 }

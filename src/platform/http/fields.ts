@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { isUuid } from "../db/ids.ts";
 import { toSingleLine } from "../text.ts";
 import { valueErrorParams } from "./validation.ts";
 
@@ -10,9 +11,6 @@ const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 /** An id: any UUID, turned into lower case. */
 export const uuid = () => UUID;
-
-/** Whether a text is an id, in lower case. */
-export const isUuid = (text: string) => UUID.safeParse(text).data === text;
 
 const MAX_SLUG_LENGTH = 63;
 

@@ -2,13 +2,14 @@ import { and, eq, isNull, lt, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { conversations, idempotencyRecords, workspaces } from "../db/schema.ts";
 import { deleteSome, exists, insertWhere, isOwn } from "../db/sql.ts";
+import { DAY_MS } from "../time.ts";
 
 type Key = Pick<typeof idempotencyRecords.$inferInsert, "workspaceId" | "key">;
 
 /** How long a key replays its stored response. */
-export const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
+export const KEY_LIFETIME_MS = DAY_MS;
 /** The largest size of the responses that are kept for one workspace, so that no workspace fills a database that others use. */
-export const MAX_WORKSPACE_BYTES = 64 * 1024 * 1024;
+const MAX_WORKSPACE_BYTES = 64 * 1024 * 1024;
 /**
  * The size of responses and records beyond which a workspace reserves no further key. The triggers count 512 bytes for each record, so
  * that a workspace whose responses are no longer kept may still use 130,000 keys.

@@ -10,7 +10,7 @@ import { logProblem } from "../telemetry/log.ts";
 import type { Check } from "./checks.ts";
 import type { AppContext } from "./context.ts";
 import { handleError } from "./error-handler.ts";
-import { ApiError, invalid } from "./errors.ts";
+import { ApiError, invalid, retryAfter } from "./errors.ts";
 import { storeResponse, KEY_LIFETIME_MS, linkConversation, releaseKey, reserveKey, takeOver } from "./idempotency-store.ts";
 
 const HEADER = "Idempotency-Key";
@@ -174,13 +174,13 @@ function derivedIds({ workspaceId, key }: StoredKey, atMs: number): Promise<(sha
 function stillRunning(leftMs: number): ApiError {
   const retryAfterSeconds = Math.ceil(Math.max(1_000, Math.min(LEASE_MS - leftMs, leftMs)) / 1_000);
   const message = `The first request with this Idempotency-Key is still being answered. Try again in ${retryAfterSeconds} s.`;
-  return new ApiError("conflict", message, { headers: { "Retry-After": String(retryAfterSeconds) } });
+  return new ApiError("conflict", message, retryAfter(retryAfterSeconds));
 }
 
 function tooManyKeys(): ApiError {
   const message =
     "The workspace has used as many Idempotency-Keys as are kept for a day. Try again later, or send the request without a key.";
-  return new ApiError("rate_limited", message, { headers: { "Retry-After": String(MANY_KEYS_RETRY_SECONDS) } });
+  return new ApiError("rate_limited", message, retryAfter(MANY_KEYS_RETRY_SECONDS));
 }
 
 function invalidKey(key: string): ApiError {

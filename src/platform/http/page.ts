@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { BASE64URL } from "../crypto/base64url.ts";
 import type { Page, Position } from "../db/sql.ts";
 import { integerQuery } from "./fields.ts";
 import { valueErrorParams } from "./validation.ts";
@@ -92,13 +93,13 @@ export function toCursorPage<Row, Item>(
 
 /** The cursor with which a list continues after the record at a position. */
 export function encodeCursor({ atMs, id }: Position): string {
-  return new TextEncoder().encode(JSON.stringify([atMs, id])).toBase64({ alphabet: "base64url", omitPadding: true });
+  return BASE64URL.encode(new TextEncoder().encode(JSON.stringify([atMs, id])));
 }
 
 /** Returns the position that a cursor encodes; undefined if the text is not a cursor. */
 function decodeCursor(text: string): Position | undefined {
   try {
-    const json = new TextDecoder().decode(Uint8Array.fromBase64(text, { alphabet: "base64url" }));
+    const json = new TextDecoder().decode(BASE64URL.decode(text));
     const [atMs, id] = positionSchema.parse(JSON.parse(json));
     return { atMs, id };
   } catch {

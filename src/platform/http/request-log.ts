@@ -29,7 +29,7 @@ export function endRequest(c: AppContext): void {
   const [, first = ""] = c.req.path.split("/", 2);
   report(c.env, {
     event: "request",
-    operation: operationOf(c),
+    operation: operationIdOf(c),
     surface: SURFACES.has(first) ? first : null,
     workspaceId,
     keyId,
@@ -43,7 +43,7 @@ export function endRequest(c: AppContext): void {
 
 /** Logs an unexpected error of a request. */
 export function logFailure(c: AppContext, error: unknown): void {
-  logProblem("failure", { request_id: c.get("requestId"), operation: operationOf(c) }, error);
+  logProblem("failure", { request_id: c.get("requestId"), operation: operationIdOf(c) }, error);
 }
 
 /** The ids of operations by the handlers of their routes. */
@@ -54,8 +54,8 @@ export function nameOperation(handler: Handler<AppEnv>, operationId: string): vo
   operationIds.set(handler, operationId);
 }
 
-/** The operation that a request is for, even if it was refused; null if the path has none. */
-function operationOf(c: AppContext): string | null {
+/** The id of the operation that a request is for, even if it was refused; null if the path has none. */
+function operationIdOf(c: AppContext): string | null {
   const named = matchedRoutes(c).find(({ handler }) => operationIds.has(handler));
   return c.get("answeredBy") ?? (named && operationIds.get(named.handler)) ?? null;
 }

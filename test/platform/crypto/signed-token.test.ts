@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { mintVisitorToken, verifyVisitorToken } from "../../../src/chat/visitor-token.ts";
 import { mintThreadToken, verifyThreadToken } from "../../../src/email/address.ts";
-import { BASE64URL, mintToken, type TokenFormat, verifyToken } from "../../../src/platform/crypto/signed-token.ts";
+import { BASE64URL } from "../../../src/platform/crypto/base64url.ts";
+import { mintToken, type TokenFormat, verifyToken } from "../../../src/platform/crypto/signed-token.ts";
 import { verifyApiKey } from "../../../src/workspaces/api-key.ts";
 
 const ID = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b01";

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { api, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
+import { concerns } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { author, hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
@@ -17,7 +18,7 @@ export function Approvals({ conversationId }: { conversationId: string }) {
   const { data, reload } = useQuery(
     conversationId,
     (signal) => api.listApprovals({ conversation_id: conversationId, status: "pending", limit: 10 }, { signal }),
-    (change) => change.kind === "conversation" && (change.id === conversationId || change.id === "*"),
+    concerns("conversation", conversationId),
   );
   // The oldest is decided first.
   const [first, ...others] = (data?.data ?? []).toReversed();

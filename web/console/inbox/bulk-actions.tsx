@@ -12,6 +12,7 @@ import { lastSent } from "./composer.tsx";
 import type { OfferUndo } from "./inbox.tsx";
 import type { Selection } from "./selection.tsx";
 import { SnoozeDialog, timeOf } from "./snooze.tsx";
+import { reopenedStatus } from "./words.tsx";
 
 type Changes = Omit<Schemas["ConversationsUpdate"], "ids">;
 type Result = Schemas["ConversationsUpdated"]["data"][number];
@@ -100,10 +101,9 @@ export function BulkActions({ selection, offerUndo }: { selection: Selection; of
 
 const isChanged = ({ outcome }: Result) => outcome === "changed";
 
-/** Gives conversations that were resolved by mistake their status back. The API sets `ai_handled` only when the agent answers. */
+/** Gives conversations that were resolved by mistake their status back. */
 async function reopen(results: readonly Result[]): Promise<void> {
-  const toStatus = ({ previous_status: before }: Result) => (before === "needs_human" || before === "human_active" ? before : "open");
-  const groups = Map.groupBy(results.filter(isChanged), toStatus);
+  const groups = Map.groupBy(results.filter(isChanged), ({ previous_status: before }) => reopenedStatus(before!));
   for (const [status, group] of groups) await api.updateConversations({ body: { ids: group.map(({ id }) => id), status } });
   reloadConversations();
 }

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { api, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
-import { viewers } from "../live.ts";
+import { concerns, viewers } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { hasScope, me } from "../session.ts";
 import { Button, IconButton } from "../ui/button.tsx";
@@ -11,7 +11,7 @@ import { ErrorState, Skeleton } from "../ui/states.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
 import { Composer, lastSent, type Sending } from "./composer.tsx";
 import { Transcript } from "./transcript.tsx";
-import { CHANNEL_WORDS, Status, titleOf } from "./words.tsx";
+import { CHANNEL_WORDS, isWithTeam, Status, titleOf } from "./words.tsx";
 
 type Conversation = Schemas["ConversationWithMessages"];
 
@@ -23,11 +23,7 @@ interface Props {
 }
 
 export function ConversationView({ id, onClose, onResolved }: Props) {
-  const query = useQuery(
-    id,
-    (signal) => api.getConversation({ conversation_id: id }, { signal }),
-    (change) => change.kind === "conversation" && (change.id === id || change.id === "*"),
-  );
+  const query = useQuery(id, (signal) => api.getConversation({ conversation_id: id }, { signal }), concerns("conversation", id));
   const [showsDetails, setShowsDetails] = useState(() => matchMedia("(min-width: 1360px)").matches);
   // They are loaded even if they are not shown yet, so that a key can open them and put the focus there.
   const details = useModule(() => import("./details.tsx"));
@@ -102,7 +98,6 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
   const handBack = () => void change({ status: "open" }, "The agent answers again");
   const reopen = () => void change({ status: "human_active" }, "Reopened. The agent stays silent until you hand it back");
   const takeOver = () => void change({ status: "human_active" }, "The agent has stopped answering");
-  const isWithTeam = status === "needs_human" || status === "human_active";
   const isMine = conversation.assignee?.id === me().id;
   const [isSnoozing, setSnoozing] = useState(false);
   const assign = () => void change({ assignee: isMine ? null : me() }, isMine ? "Assigned to nobody" : "Assigned to you");
@@ -112,7 +107,7 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
     ...(addToCases && { c: addToCases }),
     ...(mayWrite && {
       ...(status !== "resolved" && { e: () => void resolve() }),
-      ...(isWithTeam && { b: handBack }),
+      ...(isWithTeam(status) && { b: handBack }),
       ...(status !== "resolved" && { h: () => setSnoozing(true) }),
       ...(me().name !== "" && { m: assign }),
       t: () => {
@@ -131,11 +126,11 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
           <Status status={status} />{" "}
           {[CHANNEL_WORDS[conversation.channel], conversation.subject].filter((text) => text && text !== title).join(" · ")}
         </p>
-        {isWithTeam && conversation.opens_at !== null && <p>Outside business hours, opens {openingTime(conversation.opens_at)}</p>}
+        {isWithTeam(status) && conversation.opens_at !== null && <p>Outside business hours, opens {openingTime(conversation.opens_at)}</p>}
       </div>
       {mayWrite && (
         <div class="actions">
-          {isWithTeam && (
+          {isWithTeam(status) && (
             <Button variant="quiet" onClick={handBack} title="The agent answers the next message (b)">
               Hand back
             </Button>
@@ -145,7 +140,7 @@ function Header({ conversation, onClose, onResolved, change, showsDetails, onDet
               Take over
             </Button>
           )}
-          {isWithTeam && (
+          {isWithTeam(status) && (
             <Button variant="quiet" onClick={() => setSnoozing(true)} title="Hide it until a time (h)">
               {isSnoozed(conversation) ? "Snoozed" : "Snooze"}
             </Button>

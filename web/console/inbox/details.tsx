@@ -10,7 +10,7 @@ import { Button, IconButton } from "../ui/button.tsx";
 import { Select } from "../ui/field.tsx";
 import { formatNumber, Time } from "../ui/format.tsx";
 import type { Change } from "./conversation.tsx";
-import { CHANNEL_WORDS, HANDOFF_WORDS, Status } from "./words.tsx";
+import { CHANNEL_WORDS, HANDOFF_WORDS, isWithTeam, Status } from "./words.tsx";
 
 type Conversation = Schemas["ConversationWithMessages"];
 
@@ -193,7 +193,6 @@ function Routing({
   const { data: teams = [] } = useTeams();
   const mayWrite = hasScope("conversations:write");
   const team = teams.find(({ id }) => id === teamId);
-  const isWithTeam = status === "needs_human" || status === "human_active";
   if (!mayWrite) {
     const word = PRIORITIES.find(([value]) => value === priority)![1];
     return (
@@ -213,7 +212,7 @@ function Routing({
             value={team?.id ?? ""}
             onChoose={(id) => void change({ team_id: id || null })}
           />
-          {team && isWithTeam && (
+          {team && isWithTeam(status) && (
             <Button variant="quiet" onClick={() => void change({ assign: "round_robin" })}>
               {assignee ? "Give to another member" : "Give to a free member"}
             </Button>

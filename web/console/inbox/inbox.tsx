@@ -12,6 +12,7 @@ import { attempt, showMessage } from "../ui/toast.tsx";
 import { forgetOldDrafts } from "./drafts.ts";
 import { ConversationList, type Filter, type ListedConversation, readFilter, useConversations, useCount } from "./list.tsx";
 import { useSelection } from "./selection.tsx";
+import { reopenedStatus } from "./words.tsx";
 
 /** The inbox of the team: the list of conversations, the open one, and its details. */
 export function Inbox() {
@@ -121,9 +122,7 @@ function useUndo(open: (id: string) => void) {
   };
   const onResolved = (id: string, before: ListedConversation["status"]) =>
     offerUndo("Resolved", async () => {
-      // The API sets `ai_handled` only when the agent answers.
-      const status = before === "needs_human" || before === "human_active" ? before : "open";
-      await api.updateConversation({ conversation_id: id, body: { status } });
+      await api.updateConversation({ conversation_id: id, body: { status: reopenedStatus(before) } });
       open(id);
     });
   return { undo, offerUndo, onResolved };

@@ -12,7 +12,7 @@ import { me } from "../session.ts";
 import { type CurrentRow, LongList } from "../ui/long-list.tsx";
 import { SearchField } from "../ui/page.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
-import { formatNumber, Time } from "../ui/format.tsx";
+import { formatNumber, Snippet, Time } from "../ui/format.tsx";
 import { waiting } from "../waiting.ts";
 import { hasDraft } from "./drafts.ts";
 import type { OfferUndo } from "./inbox.tsx";
@@ -237,11 +237,6 @@ const WRITERS: Partial<Record<NonNullable<ListedConversation["last_message_role"
 /** The last message of a visitor who is waiting; otherwise the last message, with its author unless that is the visitor. */
 function previewOf({ question_preview: question, last_message_role: role, last_message_preview: preview }: ListedConversation) {
   return question ?? `${(role && WRITERS[role]) ?? ""}${preview ?? ""}`;
-}
-
-/** A search result with its matches marked. */
-function Snippet({ parts }: { parts: Schemas["ConversationMatch"]["snippet"] }) {
-  return <>{parts.map(({ text, is_match: isMatch }, at) => (isMatch ? <mark key={at}>{text}</mark> : text))}</>;
 }
 
 function EmptyList({ filter }: { filter: Filter }) {

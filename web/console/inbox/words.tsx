@@ -10,6 +10,16 @@ export const STATUS_WORDS: Record<Conversation["status"], string> = {
   resolved: "Resolved",
 };
 
+/** Whether the team answers a conversation, or its visitor waits for the team. */
+export function isWithTeam(status: Conversation["status"]): status is "needs_human" | "human_active" {
+  return status === "needs_human" || status === "human_active";
+}
+
+/** The status of a conversation that was resolved by mistake and is reopened. The API sets `ai_handled` only when the agent answers. */
+export function reopenedStatus(before: Conversation["status"]): "needs_human" | "human_active" | "open" {
+  return isWithTeam(before) ? before : "open";
+}
+
 export const HANDOFF_WORDS: Record<Schemas["Handoff"]["reason"], string> = {
   customer_request: "Asked for a person",
   missing_knowledge: "The agent does not know",

@@ -1,7 +1,7 @@
 import { api, movedError, type Schemas } from "../api.ts";
 import { Select, TextField } from "../ui/field.tsx";
 import type { ErrorAt } from "../ui/form.ts";
-import { type Case, nameOf, runPath } from "./cases.ts";
+import { type Case, MAX_RUNS, nameOf, runPath } from "./cases.ts";
 
 /*
  * Where a single case is saved: in an evaluation that the agent has, or in a new one. Only this case runs then.
@@ -9,8 +9,6 @@ import { type Case, nameOf, runPath } from "./cases.ts";
 
 type Evaluation = Schemas["Evaluation"];
 
-/** More than the service keeps for an agent. */
-const MAX_RUNS = 20;
 const MAX_ANSWERS = 100;
 
 /** The evaluation in which a case was saved. */

@@ -7,6 +7,9 @@ export type Expectation = NonNullable<Case["expect"]>;
 export type RunCase = Schemas["EvaluationResult"]["cases"][number];
 export type SourceName = (sourceId: string) => string;
 
+/** More evaluations than the service keeps for an agent. */
+export const MAX_RUNS = 20;
+
 /** The name of an evaluation. */
 export function nameOf({ name, cases_count: count }: Schemas["Evaluation"]): string {
   return name ?? (count === 1 ? "1 case" : `${count} cases`);

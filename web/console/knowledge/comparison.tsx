@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { api, type Schemas } from "../api.ts";
+import { concerns } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { formatPercent } from "../ui/format.tsx";
@@ -39,7 +40,7 @@ export function Comparison({ agentId, id, earlierId }: Props) {
       const [before, now] = await Promise.all([read(earlierId), read(id)]);
       return { before, now };
     },
-    (change) => change.kind === "evaluation" && [id, earlierId, "*"].includes(change.id),
+    concerns("evaluation", id, earlierId),
   );
   return (
     <section class="stack" aria-label="Comparison">

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
 import { api, type Schemas } from "../api.ts";
+import { concerns } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { TraceView } from "../trace.tsx";
@@ -13,15 +14,12 @@ import { Empty, Loaded } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { CaseResult, VERDICT_WORDS, VerdictTag } from "./case-result.tsx";
-import { casesOf, expectText, isConversation, nameOf, type RunCase, runPath, type SourceName, titleOf } from "./cases.ts";
+import { casesOf, expectText, isConversation, MAX_RUNS, nameOf, type RunCase, runPath, type SourceName, titleOf } from "./cases.ts";
 import { CaseDialog, EvaluationProgress, EvaluationStatus } from "./evaluations.tsx";
 import { type RunVersion, VersionField, versionWords } from "./version-field.tsx";
 
 type Result = Schemas["EvaluationResult"];
 type Verdict = NonNullable<RunCase["verdict"]>;
-
-/** More than the service keeps for an agent. */
-const MAX_RUNS = 20;
 
 interface Props {
   agentId: string;
@@ -34,11 +32,7 @@ export function EvaluationPage({ agentId, id }: Props) {
   const [isAdding, setAdding] = useState(false);
   const [, navigate] = useLocation();
   const ids = { agent_id: agentId, evaluation_id: id };
-  const query = useQuery(
-    id,
-    (signal) => api.getEvaluation(ids, { signal }),
-    (change) => change.kind === "evaluation" && (change.id === id || change.id === "*"),
-  );
+  const query = useQuery(id, (signal) => api.getEvaluation(ids, { signal }), concerns("evaluation", id));
   const remove = async () => {
     if (await attempt(() => api.deleteEvaluation(ids), "Deleted")) navigate("/evaluations");
   };

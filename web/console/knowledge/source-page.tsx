@@ -3,6 +3,7 @@ import { Link, useLocation } from "wouter-preact";
 import { ExternalLink } from "../../shared/markdown.tsx";
 import { api, type Schemas } from "../api.ts";
 import { usePages } from "../lists.ts";
+import { concerns } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
@@ -21,11 +22,7 @@ export function SourcePage({ agentId, sourceId }: { agentId: string; sourceId: s
   const [isDeleting, setDeleting] = useState(false);
   const [, navigate] = useLocation();
   const ids = { agent_id: agentId, source_id: sourceId };
-  const query = useQuery(
-    sourceId,
-    (signal) => api.getSource(ids, { signal }),
-    (change) => change.kind === "source" && (change.id === sourceId || change.id === "*"),
-  );
+  const query = useQuery(sourceId, (signal) => api.getSource(ids, { signal }), concerns("source", sourceId));
   const sync = () =>
     attempt(
       async () => query.set(await api.syncSource(ids)),

@@ -1,3 +1,4 @@
+import { MAX_VERSIONS } from "../agents.tsx";
 import { api } from "../api.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
@@ -7,8 +8,6 @@ import type { Schemas } from "../api.ts";
 /** The version that a run asks: null for the published one. */
 export type RunVersion = NonNullable<Schemas["EvaluationIn"]["version"]> | null;
 
-/** The service keeps as many versions of an agent. */
-const MAX_VERSIONS = 100;
 const NOTE_LENGTH = 40;
 
 /** Names the version that a run has asked, of which 0 is the draft. */

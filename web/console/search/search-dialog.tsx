@@ -3,6 +3,7 @@ import { useLocation } from "wouter-preact";
 import { chooseAgent, useAgents } from "../agents.tsx";
 import { leadSearch } from "../leads/lead-search.ts";
 import { Dialog } from "../ui/dialog.tsx";
+import { Snippet } from "../ui/format.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { mayLeave } from "../ui/unsaved.ts";
 import { findPages, findRecords, type Group, type Result } from "./results.ts";
@@ -146,7 +147,9 @@ function Option({ result, isCurrent, onChoose }: { result: Result; isCurrent: bo
     >
       <strong>{result.title}</strong>
       {result.detail.length > 0 && (
-        <span class="quiet">{result.detail.map(({ text, is_match: isMatch }, at) => (isMatch ? <mark key={at}>{text}</mark> : text))}</span>
+        <span class="quiet">
+          <Snippet parts={result.detail} />
+        </span>
       )}
     </div>
   );

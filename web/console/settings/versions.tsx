@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
+import { MAX_VERSIONS } from "../agents.tsx";
 import { api, type Schemas } from "../api.ts";
 import { usePages } from "../lists.ts";
 import { useQuery } from "../query.ts";
@@ -163,9 +164,6 @@ const MEASURES: readonly [name: string, valueOf: (of: Figures) => string][] = [
   ["Answers rated up", ({ feedback }) => formatNumber(feedback.up)],
   ["Answers rated down", ({ feedback }) => formatNumber(feedback.down)],
 ];
-
-/** The service keeps as many versions of an agent. */
-const MAX_VERSIONS = 100;
 
 function Comparison({ agentId, versions }: { agentId: string; versions: readonly [published: number, rolledOut: number] }) {
   const query = useQuery(`figures ${agentId} ${versions.join(" ")}`, (signal) =>

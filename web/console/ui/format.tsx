@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import type { Schemas } from "../../../client/index.ts";
 import { exactTime, relativeTime } from "../../shared/time.ts";
 
 const TICK_MS = 30_000;
@@ -14,6 +15,11 @@ export function Time({ at, isPlanned = false }: { at: string; isPlanned?: boolea
       {relativeTime(atMs, isPlanned ? now.value : Math.max(now.value, atMs), "en")}
     </time>
   );
+}
+
+/** The text of a search result with its matches marked. */
+export function Snippet({ parts }: { parts: readonly Schemas["ConversationMatch"]["snippet"][number][] }) {
+  return <>{parts.map(({ text, is_match: isMatch }, at) => (isMatch ? <mark key={at}>{text}</mark> : text))}</>;
 }
 
 const numberFormat = new Intl.NumberFormat(navigator.language);

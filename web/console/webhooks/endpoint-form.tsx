@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import { InputError, type Schemas } from "../api.ts";
-import { Button } from "../ui/button.tsx";
-import { Checkbox, FieldError, TextField } from "../ui/field.tsx";
+import { Checkbox, FieldError, FormEnd, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
 
 type Events = Schemas["WebhookIn"]["events"];
@@ -15,12 +14,7 @@ interface Props {
 
 export function EndpointForm({ types, webhook, submit, onSubmit }: Props) {
   const [getsAll, setGetsAll] = useState(webhook ? webhook.events.includes("*") : true);
-  const {
-    error,
-    errorAt,
-    isBusy,
-    onSubmit: save,
-  } = useForm(({ text, all }) => {
+  const form = useForm(({ text, all }) => {
     if (!getsAll && all("events").length === 0) throw new InputError("Choose at least one event.", "events");
     return onSubmit({
       url: text("url"),
@@ -28,8 +22,9 @@ export function EndpointForm({ types, webhook, submit, onSubmit }: Props) {
       description: text("description") || null,
     });
   });
+  const { errorAt } = form;
   return (
-    <form class="stack" onSubmit={save}>
+    <form class="stack" onSubmit={form.onSubmit}>
       <TextField
         label="URL"
         name="url"
@@ -69,10 +64,7 @@ export function EndpointForm({ types, webhook, submit, onSubmit }: Props) {
           ))}
         <FieldError text={errorAt("events")} />
       </fieldset>
-      <FieldError text={error} />
-      <Button variant="primary" type="submit" isBusy={isBusy}>
-        {submit}
-      </Button>
+      <FormEnd form={form}>{submit}</FormEnd>
     </form>
   );
 }

@@ -3,10 +3,10 @@ import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { visitorCounts } from "../platform/db/schema.ts";
 import { deleteSome, importCompleted, insertWhere } from "../platform/db/sql.ts";
-import { ALL_SENDERS, DAILY_FLOWS, startOfDay, type VisitorWindow } from "./visitor-limits.ts";
+import { ALL_SENDERS, DAILY_FLOWS, type FlowWindow, startOfDay } from "./flow-limits.ts";
 
 /** SQL condition: each window has room for `more`. */
-export function mayBeSent(workspaceId: string, windows: readonly VisitorWindow[], more = 1): SQL {
+export function mayBeSent(workspaceId: string, windows: readonly FlowWindow[], more = 1): SQL {
   const rooms = windows.map(({ flow, startMs, sender, limit }) => {
     const counted = sql`(SELECT count FROM ${visitorCounts}
       WHERE workspace_id = ${workspaceId} AND flow = ${flow} AND starts_at = ${startMs} AND sender = ${sender})`;
@@ -19,7 +19,7 @@ export function mayBeSent(workspaceId: string, windows: readonly VisitorWindow[]
  * Counts what was sent, in each window. The statements must follow the one that stores it.
  * @param ifStored SQL condition: the previous statement changed one row. It holds for each of these, since each changes one row too.
  */
-export function countSent(db: Database, workspaceId: string, windows: readonly VisitorWindow[], ifStored: SQL, more = 1) {
+export function countSent(db: Database, workspaceId: string, windows: readonly FlowWindow[], ifStored: SQL, more = 1) {
   const target = [visitorCounts.workspaceId, visitorCounts.flow, visitorCounts.startsAt, visitorCounts.sender];
   return windows.map(({ flow, startMs, sender }) => {
     const first = { workspaceId, flow, startsAt: startMs, sender, count: more };
@@ -41,7 +41,7 @@ export function listSentToday(db: Database, workspaceId: string | SQL, nowMs: nu
 }
 
 /** The count of each window. A window in which nothing was sent has no row. */
-export function listSent(db: Database, workspaceId: string | SQL, windows: readonly Pick<VisitorWindow, "flow" | "sender" | "startMs">[]) {
+export function listSent(db: Database, workspaceId: string | SQL, windows: readonly Pick<FlowWindow, "flow" | "sender" | "startMs">[]) {
   const keys = JSON.stringify(windows.map((window) => [window.flow, window.startMs, window.sender]));
   return typeof workspaceId === "string" ? compiledSelectSent(db, workspaceId, keys) : selectSent(db, workspaceId, keys);
 }

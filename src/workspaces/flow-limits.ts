@@ -31,7 +31,7 @@ const SENDER_SHARE = 1 / 10;
 /** The share of a day's limit that a group may use. All staff of a company may write to one helpdesk. */
 const GROUP_SHARE = 1 / 2;
 
-/** The sender under which all visitors of a workspace are counted together. */
+/** The sender under which the whole workspace is counted. */
 export const ALL_SENDERS = "";
 
 /** How much visitors may send. Sessions store it with a turn, so the names of its fields must not change. */
@@ -46,8 +46,8 @@ export interface VisitorLimit {
   onlyOutsideQuota?: true;
 }
 
-/** A period in which a sender may send up to a limit. */
-export interface VisitorWindow {
+/** A period in which a workspace or one sender may use a flow up to a limit. */
+export interface FlowWindow {
   flow: DailyFlow;
   sender: string;
   startMs: number;
@@ -56,7 +56,7 @@ export interface VisitorWindow {
 }
 
 /** How much was sent in a window. */
-export type VisitorCount = Pick<VisitorWindow, "flow" | "sender" | "startMs"> & { count: number };
+export type FlowCount = Pick<FlowWindow, "flow" | "sender" | "startMs"> & { count: number };
 
 /** The limit of a flow in a workspace. */
 export function visitorLimitOf(limits: Limits, flow: VisitorFlow, sender: string | null): VisitorLimit {
@@ -64,7 +64,7 @@ export function visitorLimitOf(limits: Limits, flow: VisitorFlow, sender: string
 }
 
 /** The windows that a time falls into: all senders' UTC day, and the sender's hour. */
-export function windowsOf({ flow, perDay, sender, isGroup }: VisitorLimit, nowMs: number): VisitorWindow[] {
+export function windowsOf({ flow, perDay, sender, isGroup }: VisitorLimit, nowMs: number): FlowWindow[] {
   const perHour = Math.max(SENDER_MINIMUM[flow], Math.ceil(perDay * SENDER_SHARE));
   const day = dayWindow(flow, perDay, nowMs);
   if (sender === null) return [day];
@@ -74,7 +74,7 @@ export function windowsOf({ flow, perDay, sender, isGroup }: VisitorLimit, nowMs
 }
 
 /** The UTC day that a time falls into, for all senders together. */
-export function dayWindow(flow: DailyFlow, limit: number, nowMs: number): VisitorWindow {
+export function dayWindow(flow: DailyFlow, limit: number, nowMs: number): FlowWindow {
   const startMs = startOfDay(nowMs);
   return { flow, sender: ALL_SENDERS, startMs, endMs: startMs + DAY_MS, limit };
 }
@@ -85,8 +85,8 @@ export function startOfDay(nowMs: number): number {
 }
 
 /** Of the windows without room for `more`, the one that ends last; undefined if all have room. */
-export function fullWindow(windows: readonly VisitorWindow[], counts: readonly VisitorCount[], more = 1): VisitorWindow | undefined {
-  const countOf = ({ flow, sender, startMs }: VisitorWindow) =>
+export function fullWindow(windows: readonly FlowWindow[], counts: readonly FlowCount[], more = 1): FlowWindow | undefined {
+  const countOf = ({ flow, sender, startMs }: FlowWindow) =>
     counts.find((counted) => counted.flow === flow && counted.sender === sender && counted.startMs === startMs)?.count ?? 0;
   return windows.filter((window) => countOf(window) + more > window.limit).sort((a, b) => b.endMs - a.endMs)[0];
 }
