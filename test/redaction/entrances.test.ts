@@ -2,10 +2,13 @@ import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { newOperation } from "../../src/platform/db/client.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { countRedactions } from "../../src/redaction/store.ts";
 import { asks, createToolAgent, JSON_TYPE, says } from "../chat/tool-agent.ts";
 import { createScriptedAgent } from "../chat/scripted-agent.ts";
 import { conversations, createMailbox, receive } from "../email/mailbox.ts";
-import { databases, listen, newAddress, operate, query, send, type Workspace } from "../harness.ts";
+import { databases, deliver, listen, newAddress, operate, query, send, type Workspace } from "../harness.ts";
 import { claimsOf, createWidget, newSecret, signJwt, visitorOf } from "../widget/widget.ts";
 
 /** A number of a card that occurs in no other test, in two spellings, and the digits by which it is found. */
@@ -298,14 +301,22 @@ test("a repeated request is recognized by its masked text, and keys with a numbe
 test("a workspace's counts of masks are bounded, and the operator's erasure and backup include the settings", async () => {
   const { workspace } = await createWidget();
   await turnOn(workspace, { card: true, patterns: [{ name: "word", pattern: "secret" }] });
-  const month = new Date().toISOString().slice(0, 7);
-  const many = JSON.stringify(Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`a name of a pattern ${at}`, 1])));
-  await query(workspace.id, "INSERT INTO usage_periods (workspace_id, period, redactions) VALUES (?, ?, ?)", workspace.id, month, many);
+  const patternCounts = async () => (await workspace.call("GET", "/privacy/redaction")).body.counts.patterns;
   const [agent] = (await workspace.call("GET", "/agents")).body.data;
   await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "my secret" });
-  const { counts } = (await workspace.call("GET", "/privacy/redaction")).body;
-  expect(Object.keys(counts.patterns)).toHaveLength(400);
+  await vi.waitFor(async () => expect(await patternCounts()).toEqual({ word: 1 }));
+  const many = JSON.stringify(Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`a name of a pattern ${at}`, 1])));
+  const fill = "UPDATE usage_periods SET redactions = ? WHERE workspace_id = ? RETURNING period";
+  const [counted] = await query<{ period: string }>(workspace.id, fill, many, workspace.id);
+  const { db } = newOperation(env, new Meter(), workspace.id);
+  const [count] = countRedactions(db, workspace.id, counted!.period, new Map([["word", 1]]));
+  await db.batch([count!]);
+  expect(Object.keys(await patternCounts())).toHaveLength(400);
   const lines = (await send("GET", `/operator/v1/workspaces/${workspace.id}/export`, { token: env.OPERATOR_TOKEN })).body as string;
   expect(lines).toContain(String.raw`{\"card\":true,\"patterns\":[{\"name\":\"word\"`);
   await operate("DELETE", `/workspaces/${workspace.id}`);
+  await deliver("support-agent-erasure", { workspaceId: workspace.id });
+  for (const statement of ["SELECT id FROM workspaces WHERE id = ?", "SELECT period FROM usage_periods WHERE workspace_id = ?"]) {
+    expect(await query(workspace.id, statement, workspace.id), statement).toEqual([]);
+  }
 });
