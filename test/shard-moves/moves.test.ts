@@ -195,6 +195,32 @@ test("a shard stays if what was copied last is not in its copy as it was written
   expect((await workspace.call("GET", `/agents/${agent.id}`)).body.name).toBe("Renamed");
 });
 
+test("a part of the copy that arrives after the shard has moved is refused", async () => {
+  const { shard, workspace } = await prepare();
+  await startMove(env, String(shard), 1, Date.now());
+  const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let isNext = false;
+  const target = {
+    prepare: (text: string) => {
+      isNext ||= text.startsWith('INSERT OR REPLACE INTO "workspaces"');
+      return env.DB_1.prepare(text);
+    },
+    batch: async (statements: D1PreparedStatement[]) => {
+      if (isNext) reached.resolve();
+      if (isNext) await released.promise;
+      return env.DB_1.batch(statements);
+    },
+  };
+  const late = continueMove(envWith({ DB_1: target }), 1, () => 0);
+  await reached.promise;
+  await finish("DB_1");
+  await operate("PATCH", `/workspaces/${workspace.id}`, { name: "Renamed" });
+  const rows = await rowsIn(env.DB_1, workspace.id);
+  released.resolve();
+  expect(await late).toBeUndefined();
+  expect(await rowsIn(env.DB_1, workspace.id)).toEqual(rows);
+});
+
 test("a cancelled move leaves the shard where it is, and no copy", async () => {
   const { shard, workspace, ask: askAgain } = await prepare();
   await askAgain();
