@@ -8,7 +8,7 @@ import { countRedactions } from "../../src/redaction/store.ts";
 import { asks, createToolAgent, JSON_TYPE, says } from "../chat/tool-agent.ts";
 import { createScriptedAgent } from "../chat/scripted-agent.ts";
 import { conversations, createMailbox, receive } from "../email/mailbox.ts";
-import { databases, deliver, listen, newAddress, operate, query, send, type Workspace } from "../harness.ts";
+import { databases, deliver, fileForm, listen, newAddress, operate, query, send, type Workspace } from "../harness.ts";
 import { claimsOf, createWidget, newSecret, signJwt, visitorOf } from "../widget/widget.ts";
 
 /** A number of a card that occurs in no other test, in two spellings, and the digits by which it is found. */
@@ -244,6 +244,45 @@ test("a mail is masked with its subject and its sender's name, before it is cut"
   const [conversation] = await conversations(mailbox);
   expect(conversation).toMatchObject({ subject: `Re: ${MASK}`, visitor: { name: `Ada ${MASK}` } });
   expect(conversation.messages[0].content).toContain(MASK);
+  expect(DIGITS.exec(await stored([conversation.id], mailbox.workspace.id))).toBeNull();
+});
+
+test("the names of files are masked that the team and visitors upload", async () => {
+  const { workspace, agent } = widget;
+  const form = () => fileForm("Hello", {}, `Card ${CARD}.txt`);
+  const name = `Card ${MASK}.txt`;
+  const ofTeam = await workspace.call("POST", "/attachments", form());
+  expect([ofTeam.status, ofTeam.body.name]).toEqual([201, name]);
+  const visitor = visitorOf(agent.id);
+  const ofVisitor = await visitor.send("POST", `/agents/${agent.id}/attachments`, form());
+  expect([ofVisitor.status, ofVisitor.body.name]).toEqual([201, name]);
+  const { body: asked } = await visitor.write({ attachments: [ofVisitor.body.id] });
+  const replied = { content: "See the file.", attachments: [ofTeam.body.id] };
+  await workspace.call("POST", `/conversations/${asked.conversation_id}/messages`, replied);
+  const { messages } = (await workspace.call("GET", `/conversations/${asked.conversation_id}`)).body;
+  expect(messages.map(({ attachments }: any) => attachments.map((file: any) => file.name))).toEqual([[name], [], [name]]);
+  expect(DIGITS.exec(await stored([asked.conversation_id], workspace.id))).toBeNull();
+});
+
+test("the names of a mail's files are masked, also of those that are left out", async () => {
+  const mailbox = await createMailbox();
+  await turnOn(mailbox.workspace);
+  const part = (name: string, text: string) => {
+    const headers = [
+      "Content-Type: application/octet-stream",
+      `Content-Disposition: attachment; filename="${name}"`,
+      "Content-Transfer-Encoding: base64",
+    ];
+    return `--b\r\n${headers.join("\r\n")}\r\n\r\n${btoa(text)}\r\n`;
+  };
+  const parts = [part(`Card ${CARD}.txt`, "Hello"), part(`Page ${CARD}.html`, "<!doctype html>")].join("");
+  const text = "--b\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nSee the files.\r\n";
+  const raw = `Content-Type: multipart/mixed; boundary="b"\r\n\r\n${text}${parts}--b--\r\n`;
+  expect(await receive({ to: mailbox.address, raw })).toBeUndefined();
+  const [conversation] = await conversations(mailbox);
+  const [question] = conversation.messages;
+  expect(question.attachments).toMatchObject([{ name: `Card ${MASK}.txt` }]);
+  expect(question.content).toBe(`See the files.\n[Attachment left out: Page ${MASK}.html]`);
   expect(DIGITS.exec(await stored([conversation.id], mailbox.workspace.id))).toBeNull();
 });
 
