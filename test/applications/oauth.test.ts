@@ -1,5 +1,6 @@
 import { exports } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { createWorkspace, newAddress, query, send } from "../harness.ts";
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
 import { join, type SignedIn } from "../members/team.ts";
@@ -245,6 +246,21 @@ test("a client, the member and the removal of the member end an application at o
   expect(await query(workspace.id, "SELECT id FROM applications WHERE workspace_id = ?", workspace.id)).toEqual([]);
   const log = (await workspace.call("GET", "/audit?action=application.disconnected")).body;
   expect(log.data).toHaveLength(3);
+});
+
+test("with the twenty-first application the oldest one is disconnected", async () => {
+  const { workspace, agent } = await createTeam();
+  const first = await connected(agent);
+  const copy = `INSERT INTO applications (id, workspace_id, member_id, grant_id, grant_record, name, host, created_at, expires_at)
+    SELECT ?1, workspace_id, member_id, ?1, grant_record, name, host, created_at, expires_at FROM applications WHERE workspace_id = ?2 LIMIT 1`;
+  const ids = Array.from({ length: 19 }, () => newId(shardOf(workspace.id), Date.now()));
+  for (const id of ids) await query(workspace.id, copy, id, workspace.id);
+  expect(await toolsOf(first.access_token)).toBeDefined();
+  const last = await connected(agent);
+  expect(await toolsOf(first.access_token)).toBeUndefined();
+  expect(await toolsOf(last.access_token)).toBeDefined();
+  const left = await query<{ id: string }>(workspace.id, "SELECT id FROM applications WHERE workspace_id = ? ORDER BY id", workspace.id);
+  expect(left.map(({ id }) => id)).toEqual([...ids, expect.any(String)]);
 });
 
 test("registrations are bounded, and refused with what cannot be an application", async () => {

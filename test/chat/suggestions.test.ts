@@ -1,11 +1,18 @@
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { openQuestionOf, readConversation, suggestReply } from "../../src/chat/suggestion.ts";
 import { composeSummary, writeSummary } from "../../src/chat/summary.ts";
 import type { Model, ModelRequest } from "../../src/models/model.ts";
 import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createAgent, createWorkspace, learn, operate, send, type Workspace } from "../harness.ts";
+import { behaveAt, newHost } from "../outbound.ts";
+import { eventsOf } from "../stand-ins/openai.ts";
+
+afterEach(() => {
+  Reflect.set(env, "OPENAI_BASE_URL", "");
+  Reflect.set(env, "OPENAI_MODEL", "");
+});
 
 const REFUNDS = "# Refunds\n\nRefunds are paid within five working days.";
 
@@ -127,4 +134,28 @@ test("a question with a word that hands off gets a suggestion too", async () => 
   await workspace.call("PATCH", `/agents/${agentId}`, { handoff_words: ["refunds"] });
   const { body } = await workspace.call("POST", `/conversations/${id}/suggested-reply`);
   expect(body.content).toBe("Refunds are paid within five working days.");
+});
+
+test("what the model fails to write is not counted, and what it writes is", async () => {
+  const { workspace, id } = await converse(["When are refunds paid?"]);
+  const used = await usedBy(workspace);
+  const model = newHost();
+  Reflect.set(env, "OPENAI_BASE_URL", `http://${model}/v1`);
+  Reflect.set(env, "OPENAI_MODEL", "answer");
+  const post = (path: string, body?: object) => workspace.call("POST", `/conversations/${id}/${path}`, body);
+  await behaveAt(model, { status: 400 });
+  const failed = await post("suggested-reply");
+  expect([failed.status, failed.body.error?.code]).toEqual([503, "unavailable"]);
+  expect((await post("suggested-reply", { stream: true })).body).toContain("event: error");
+  const composed = await post("summary");
+  expect([composed.status, composed.body.content]).toEqual([200, expect.stringContaining("Asked: When are refunds paid?")]);
+  expect(await usedBy(workspace)).toBe(used);
+
+  const written = "Refunds are paid within five working days.";
+  const events = [...eventsOf("answer", { text: [written] })].join("");
+  await behaveAt(model, { headers: { "Content-Type": "text/event-stream" }, body: events });
+  expect((await post("suggested-reply")).body.content).toBe(written);
+  expect(await usedBy(workspace)).toBe(used + 1);
+  expect((await post("summary")).body.content).toBe(written);
+  expect(await usedBy(workspace)).toBe(used + 2);
 });

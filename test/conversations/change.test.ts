@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { shardOf } from "../../src/platform/db/ids.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createWorkspace, databases, learn, listen, query, type Workspace } from "../harness.ts";
@@ -7,6 +7,8 @@ import { createAgent, createWorkspace, databases, learn, listen, query, type Wor
 const TEXT = "# Refunds\n\nRefunds are paid within five working days.";
 const UNKNOWN = "What is the capital of France?";
 const KNOWN = "When are refunds paid?";
+
+afterEach(() => void vi.useRealTimers());
 
 /** A conversation that the agent has answered, or handed to a human. */
 async function converse(question = KNOWN) {
@@ -99,6 +101,15 @@ describe("a human's reply", () => {
     const { body } = await workspace.call("GET", path);
     expect(body).toMatchObject({ status: "human_active", handoff: { status: "accepted" }, first_human_reply_at: replied.body.created_at });
     expect(body.messages.map(({ role }: any) => role)).toEqual(["user", "assistant", "human", "user"]);
+  });
+
+  test("the time of the first reply stays when the team replies again", async () => {
+    const { workspace, path } = await converse(UNKNOWN);
+    const first = await workspace.call("POST", `${path}/messages`, { content: "Paris." });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 60_000 });
+    const second = await workspace.call("POST", `${path}/messages`, { content: "In France, that is." });
+    expect(Date.parse(second.body.created_at)).toBeGreaterThan(Date.parse(first.body.created_at));
+    expect((await workspace.call("GET", path)).body.first_human_reply_at).toBe(first.body.created_at);
   });
 
   test("a reply with resolve resolves it, and the next message reopens it", async () => {

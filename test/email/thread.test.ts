@@ -247,6 +247,17 @@ test("the same wake-up ten times at once sends one mail; the sweep wakes mails w
   expect(await outbox(mailbox)).toMatchObject([{ status: "sent", attempt_count: 1 }]);
 });
 
+test("no mail is sent for a workspace that is deleted", async () => {
+  const mailbox = await createMailbox();
+  await receive({ to: mailbox.address });
+  const messageId = (await outbox(mailbox))[0]!.message_id;
+  await operate("DELETE", `/workspaces/${mailbox.workspace.id}`);
+  const { mails, environment } = mailService();
+  expect(await sendMail(environment, { messageId })).toBe("given_up");
+  expect(mails).toEqual([]);
+  expect(await outbox(mailbox)).toMatchObject([{ status: "failed", error: "no_mailbox" }]);
+});
+
 test("no mail is sent for conversations of other channels", async () => {
   const mailbox = await createMailbox();
   const { workspace, agentId } = mailbox;

@@ -2,9 +2,10 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { mailSignInLink } from "../../src/members/sign-in-by-mail.ts";
+import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { openBrowser } from "../console/browser.ts";
-import { createWorkspace, type Workspace } from "../harness.ts";
+import { createWorkspace, query, type Workspace } from "../harness.ts";
 import { linkIn, receiveMails } from "./inbox.ts";
 import { invite, join } from "./team.ts";
 
@@ -55,6 +56,22 @@ test("a member asks for a mail on the sign-in page, and signs in once with its l
   const { body: read } = await again.call("POST", "/console/links/read", { link: linkIn(mails[1]) });
   expect(read.member.is_new).toBe(false);
   expect((await again.call("POST", "/console/session", { link: linkIn(mails[1]) })).body.member.name).toBe("Ada Lovelace");
+});
+
+test("with the eleventh sign-in the oldest session ends", async () => {
+  const { mails, workspace } = await mailWorkspace();
+  const ada = await join(workspace, "agent", { mail: false });
+  const add = `INSERT INTO member_sessions (id, workspace_id, member_id, hash, method, created_at, expires_at)
+    VALUES (?, ?, ?, 'hash', 'mail', ?, ?)`;
+  const ids = Array.from({ length: 9 }, () => newId(shardOf(workspace.id), Date.now()));
+  for (const id of ids) await query(workspace.id, add, id, workspace.id, ada.id, Date.now(), Date.now() + 60 * 60_000);
+  expect((await ada.call("GET", "/me")).status).toBe(200);
+  expect(await ask(workspace, ada.email)).toBe("sent");
+  const browser = openBrowser();
+  expect((await browser.call("POST", "/console/session", { link: linkIn(mails[0]) })).status).toBe(200);
+  expect((await ada.call("GET", "/me")).status).toBe(401);
+  const { body } = await browser.call("GET", `/api/v1/members/${ada.id}/sessions`);
+  expect(body.data.slice(1).map(({ id }: { id: string }) => id)).toEqual(ids.toReversed());
 });
 
 test("the answer is the same for every address and workspace, and only pages of this service ask", async () => {

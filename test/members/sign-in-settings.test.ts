@@ -1,4 +1,8 @@
+import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { changeSignIn } from "../../src/members/sign-in-settings.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { openBrowser } from "../console/browser.ts";
 import { createKey, createWorkspace, query } from "../harness.ts";
 import { join } from "./team.ts";
@@ -89,6 +93,20 @@ test("of two changes at the same time, one is refused", async () => {
   const statuses = (await Promise.all(changes)).map(({ status }) => status);
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0);
   expect(statuses.every((status) => status === 200 || status === 409)).toBe(true);
+});
+
+test("a change made of settings that have changed meanwhile is refused, and changes nothing", async () => {
+  const workspace = await createWorkspace();
+  const op = { ...newOperation(env, new Meter(), workspace.id), actor: "operator" };
+  const domains = (domain: string) => ({ domains: [{ domain, role: "agent" as const }] });
+  const first = await changeSignIn(op, undefined, domains("one.example.com"));
+  if (first.outcome !== "done") throw new Error(`The first change was not made: ${first.outcome}`);
+  expect(await changeSignIn(op, undefined, domains("two.example.com"))).toEqual({ outcome: "changed_meanwhile" });
+  const second = await changeSignIn(op, first.settings, domains("three.example.com"));
+  expect(second.outcome).toBe("done");
+  expect(await changeSignIn(op, first.settings, domains("four.example.com"))).toEqual({ outcome: "changed_meanwhile" });
+  expect((await workspace.call("GET", "/sign-in")).body.domains).toEqual([{ domain: "three.example.com", role: "agent" }]);
+  expect((await workspace.call("GET", "/audit?action=sign_in.updated")).body.total).toBe(2);
 });
 
 test("wrong settings are refused with the field that is wrong, and without the secret", async () => {

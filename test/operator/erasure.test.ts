@@ -12,6 +12,7 @@ import {
   databases,
   deliver,
   envWith,
+  fileForm,
   learn,
   newAddress,
   operate,
@@ -96,7 +97,12 @@ async function createFullWorkspace(shard: number): Promise<Workspace> {
     await workspace.call("POST", `/agents/${id}/messages`, { message: "When are refunds paid?", user });
     const handed = await workspace.call("POST", `/agents/${id}/messages`, { message: "I want to talk to a human." });
     await workspace.call("POST", `/agents/${id}/messages`, { message: "Hello?", conversation_id: handed.body.conversation_id });
+    const file = await workspace.call("POST", "/attachments", fileForm("Your invoice"));
+    const reply = { content: "Here it is.", attachments: [file.body.id] };
+    await workspace.call("POST", `/conversations/${handed.body.conversation_id}/messages`, reply);
   }
+  // The first search fills the index.
+  await workspace.call("GET", "/conversations?q=refunds");
   // A turn that died left its message in its session.
   const cut = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "When are refunds paid?" });
   await runInDurableObject(env.SESSION.getByName(`${workspace.id}/${cut.body.conversation_id}`), async (_, { storage }) => {
@@ -119,10 +125,14 @@ async function eraseWhole(workspaceId: string): Promise<void> {
   throw new Error("The erasure does not end");
 }
 
-const NAMESPACES = { gate: env.GATE, index: env.INDEX, session: env.SESSION, leads: env.LEADS } as unknown as Record<
-  string,
-  DurableObjectNamespace
->;
+const NAMESPACES = {
+  gate: env.GATE,
+  index: env.INDEX,
+  session: env.SESSION,
+  leads: env.LEADS,
+  conversations: env.CONVERSATIONS,
+  files: env.FILES,
+} as unknown as Record<string, DurableObjectNamespace>;
 
 async function listObjects(): Promise<{ kind: string; id: DurableObjectId }[]> {
   const lists = Object.entries(NAMESPACES).map(async ([kind, namespace]) =>
@@ -155,6 +165,7 @@ describe.each([0, 1])("a workspace of shard %i", (shard) => {
     const objects = (await listObjects()).filter((object) => !known.has(nameOf(object)));
     const kinds = Map.groupBy(objects, ({ kind }) => kind);
     expect([kinds.get("gate")!.length > 0, kinds.get("index")!.length > 1, kinds.get("session")!.length > 3]).toEqual([true, true, true]);
+    for (const kind of ["conversations", "files"]) expect((await storedIn(kinds.get(kind)![0]!)).tables, kind).not.toEqual([]);
 
     await operate("DELETE", `/workspaces/${workspace.id}`);
     expect((await send("GET", "/api/v1/me", { token: workspace.key, headers: newAddress() })).body.error.code).toBe("invalid_api_key");

@@ -8,7 +8,20 @@ import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { createErasure } from "../../src/privacy/erasure-store.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
-import { createAgent, createWorkspace, databases, learn, listen, query, send, sessionStorage, type Workspace } from "../harness.ts";
+import {
+  addApproval,
+  createAgent,
+  createWorkspace,
+  databases,
+  fileForm,
+  learn,
+  listen,
+  query,
+  send,
+  sessionStorage,
+  type Workspace,
+} from "../harness.ts";
+import { join } from "../members/team.ts";
 
 const KNOWN = "When are refunds paid?";
 
@@ -26,7 +39,9 @@ async function live() {
   const first = await ask(`${KNOWN} ${mark}`, person, "k-1");
   const handed = await ask(`What is the capital of ${mark}?`, person);
   const reply = `/conversations/${handed.body.conversation_id}/messages`;
-  await workspace.call("POST", reply, { content: `Dear ${mark}`, resolve: true }, { "Idempotency-Key": "k-2" });
+  const file = await workspace.call("POST", "/attachments", fileForm(`The invoice of ${mark}`, {}, "invoice.txt"));
+  const answer = { content: `Dear ${mark}`, resolve: true, attachments: [file.body.id] };
+  await workspace.call("POST", reply, answer, { "Idempotency-Key": "k-2" });
   await workspace.call("PATCH", `/conversations/${first.body.conversation_id}`, { tags: [mark] });
   const feedback = `/conversations/${first.body.conversation_id}/messages/${first.body.message_id}/feedback`;
   await workspace.call("POST", feedback, { rating: "down", comment: `Not what ${mark} asked` });
@@ -50,7 +65,7 @@ async function attemptAll({ id }: Workspace, mark: string) {
 /** Virtual tables hold nothing themselves: their shadows are in the list. */
 const OWN_TABLES =
   "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND sql NOT LIKE 'CREATE VIRTUAL%'";
-const OBJECTS = ["GATE", "INDEX", "SESSION", "LEADS"] as const;
+const OBJECTS = ["GATE", "INDEX", "SESSION", "LEADS", "CONVERSATIONS", "FILES"] as const;
 
 /** Every place that holds the mark: tables of both databases, and tables and values of every object. */
 async function placesOf(mark: string): Promise<string[]> {
@@ -81,10 +96,14 @@ const by = (given: Record<string, string>) => `?${new URLSearchParams(given).toS
 
 test("an erased person is found nowhere, and the others stay", async () => {
   const { workspace, mark, email, other } = await live();
+  // The first search fills the index.
+  expect((await workspace.call("GET", `/conversations?q=${mark}`)).body.total).toBe(3);
   const before = await placesOf(mark);
   const rows = ["visitors", "conversations", "messages", "handoffs", "leads", "events", "delivery_attempts"];
   expect(before).toEqual(expect.arrayContaining([...rows, "message_feedback", "answer_drafts", "unanswered_questions"]));
-  expect(before.some((place) => place.startsWith("LEADS."))).toBe(true);
+  for (const object of ["LEADS.", "CONVERSATIONS.", "FILES."]) {
+    expect(before.some((place) => place.startsWith(object)), object).toBe(true);
+  }
   const path = `/privacy/visitors${by({ email })}`;
   const erased = await workspace.call("DELETE", path);
   expect(erased).toMatchObject({ status: 200, body: { audit_id: expect.any(String), erased_at: expect.any(String) } });
@@ -92,6 +111,7 @@ test("an erased person is found nowhere, and the others stay", async () => {
     visitors: 2,
     conversations: 3,
     leads: 1,
+    attachments: 1,
     events: 11,
     deliveries: 11,
     delivery_attempts: 11,
@@ -192,6 +212,41 @@ test("export downloads all records in their usual form", async () => {
   expect(body.leads).toEqual((await workspace.call("GET", "/leads")).body.data);
   const { body: empty } = await workspace.call("GET", `/privacy/export${by({ external_id: "nobody" })}`);
   expect(empty).toMatchObject({ visitors: [], conversations: [], leads: [] });
+});
+
+test("an export has the hand-offs and approvals of the person's conversations, and the member with the address", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  const handOff = async (user: object) => {
+    const { body } = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Can I talk to a human?", user });
+    const { conversation_id: conversationId, message_id: messageId } = body;
+    return { conversationId, approvalId: await addApproval(workspace, "declined", { agentId: agent.id, conversationId, messageId }) };
+  };
+  const ada = await handOff({ id: "u-1", email: "ada@example.com" });
+  await handOff({ id: "u-2", email: "bob@example.com" });
+  const { id, email } = await join(workspace, "agent", { email: "ada@example.com" });
+  await join(workspace, "agent");
+  const { body } = await workspace.call("GET", `/privacy/export${by({ email })}`);
+  expect(body.members).toEqual([{ id, name: "Grace Hopper", email, role: "agent", status: "active", created_at: expect.any(String) }]);
+  expect(body.conversations).toMatchObject([
+    {
+      id: ada.conversationId,
+      handoffs: [{ reason: "customer_request", conversation_id: ada.conversationId }],
+      approvals: [{ id: ada.approvalId, tool: "MARK-tool", status: "declined", arguments: { order: "4711" } }],
+    },
+  ]);
+  const { body: byId } = await workspace.call("GET", `/privacy/export${by({ external_id: "u-1" })}`);
+  expect([byId.members, byId.conversations]).toEqual([[], body.conversations]);
+});
+
+test("an erasure by address leaves a member of the team, and erases one who was removed", async () => {
+  const workspace = await createWorkspace();
+  const [ada, bob] = [await join(workspace, "agent"), await join(workspace, "agent")];
+  expect((await workspace.call("DELETE", `/members/${bob.id}`)).status).toBe(204);
+  const erase = async (email: string) => (await workspace.call("DELETE", `/privacy/visitors${by({ email })}`)).body.deleted.members;
+  expect([await erase(ada.email), await erase(bob.email)]).toEqual([0, 1]);
+  expect(await query(workspace.id, "SELECT id FROM members WHERE workspace_id = ?", workspace.id)).toEqual([{ id: ada.id }]);
+  expect((await ada.call("GET", "/me")).status).toBe(200);
 });
 
 test.each([

@@ -2,10 +2,13 @@ import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { newOperation } from "../../src/platform/db/client.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { countRedactions } from "../../src/redaction/store.ts";
 import { asks, createToolAgent, JSON_TYPE, says } from "../chat/tool-agent.ts";
 import { createScriptedAgent } from "../chat/scripted-agent.ts";
 import { conversations, createMailbox, receive } from "../email/mailbox.ts";
-import { databases, listen, newAddress, operate, query, send, type Workspace } from "../harness.ts";
+import { databases, deliver, fileForm, listen, newAddress, operate, query, send, type Workspace } from "../harness.ts";
 import { claimsOf, createWidget, newSecret, signJwt, visitorOf } from "../widget/widget.ts";
 
 /** A number of a card that occurs in no other test, in two spellings, and the digits by which it is found. */
@@ -244,6 +247,45 @@ test("a mail is masked with its subject and its sender's name, before it is cut"
   expect(DIGITS.exec(await stored([conversation.id], mailbox.workspace.id))).toBeNull();
 });
 
+test("the names of files are masked that the team and visitors upload", async () => {
+  const { workspace, agent } = widget;
+  const form = () => fileForm("Hello", {}, `Card ${CARD}.txt`);
+  const name = `Card ${MASK}.txt`;
+  const ofTeam = await workspace.call("POST", "/attachments", form());
+  expect([ofTeam.status, ofTeam.body.name]).toEqual([201, name]);
+  const visitor = visitorOf(agent.id);
+  const ofVisitor = await visitor.send("POST", `/agents/${agent.id}/attachments`, form());
+  expect([ofVisitor.status, ofVisitor.body.name]).toEqual([201, name]);
+  const { body: asked } = await visitor.write({ attachments: [ofVisitor.body.id] });
+  const replied = { content: "See the file.", attachments: [ofTeam.body.id] };
+  await workspace.call("POST", `/conversations/${asked.conversation_id}/messages`, replied);
+  const { messages } = (await workspace.call("GET", `/conversations/${asked.conversation_id}`)).body;
+  expect(messages.map(({ attachments }: any) => attachments.map((file: any) => file.name))).toEqual([[name], [], [name]]);
+  expect(DIGITS.exec(await stored([asked.conversation_id], workspace.id))).toBeNull();
+});
+
+test("the names of a mail's files are masked, also of those that are left out", async () => {
+  const mailbox = await createMailbox();
+  await turnOn(mailbox.workspace);
+  const part = (name: string, text: string) => {
+    const headers = [
+      "Content-Type: application/octet-stream",
+      `Content-Disposition: attachment; filename="${name}"`,
+      "Content-Transfer-Encoding: base64",
+    ];
+    return `--b\r\n${headers.join("\r\n")}\r\n\r\n${btoa(text)}\r\n`;
+  };
+  const parts = [part(`Card ${CARD}.txt`, "Hello"), part(`Page ${CARD}.html`, "<!doctype html>")].join("");
+  const text = "--b\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nSee the files.\r\n";
+  const raw = `Content-Type: multipart/mixed; boundary="b"\r\n\r\n${text}${parts}--b--\r\n`;
+  expect(await receive({ to: mailbox.address, raw })).toBeUndefined();
+  const [conversation] = await conversations(mailbox);
+  const [question] = conversation.messages;
+  expect(question.attachments).toMatchObject([{ name: `Card ${MASK}.txt` }]);
+  expect(question.content).toBe(`See the files.\n[Attachment left out: Page ${MASK}.html]`);
+  expect(DIGITS.exec(await stored([conversation.id], mailbox.workspace.id))).toBeNull();
+});
+
 test("the model reads the results of tools, and messages from before the change, without what is masked", async () => {
   const { workspace, run, runnerOf, ask, behave, requests } = await createToolAgent((_, count) =>
     count % 2 === 1 ? asks({ order: "A1" }, count === 1 ? "order_status" : "cancel_order") : says("Done."),
@@ -298,14 +340,22 @@ test("a repeated request is recognized by its masked text, and keys with a numbe
 test("a workspace's counts of masks are bounded, and the operator's erasure and backup include the settings", async () => {
   const { workspace } = await createWidget();
   await turnOn(workspace, { card: true, patterns: [{ name: "word", pattern: "secret" }] });
-  const month = new Date().toISOString().slice(0, 7);
-  const many = JSON.stringify(Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`a name of a pattern ${at}`, 1])));
-  await query(workspace.id, "INSERT INTO usage_periods (workspace_id, period, redactions) VALUES (?, ?, ?)", workspace.id, month, many);
+  const patternCounts = async () => (await workspace.call("GET", "/privacy/redaction")).body.counts.patterns;
   const [agent] = (await workspace.call("GET", "/agents")).body.data;
   await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "my secret" });
-  const { counts } = (await workspace.call("GET", "/privacy/redaction")).body;
-  expect(Object.keys(counts.patterns)).toHaveLength(400);
+  await vi.waitFor(async () => expect(await patternCounts()).toEqual({ word: 1 }));
+  const many = JSON.stringify(Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`a name of a pattern ${at}`, 1])));
+  const fill = "UPDATE usage_periods SET redactions = ? WHERE workspace_id = ? RETURNING period";
+  const [counted] = await query<{ period: string }>(workspace.id, fill, many, workspace.id);
+  const { db } = newOperation(env, new Meter(), workspace.id);
+  const [count] = countRedactions(db, workspace.id, counted!.period, new Map([["word", 1]]));
+  await db.batch([count!]);
+  expect(Object.keys(await patternCounts())).toHaveLength(400);
   const lines = (await send("GET", `/operator/v1/workspaces/${workspace.id}/export`, { token: env.OPERATOR_TOKEN })).body as string;
   expect(lines).toContain(String.raw`{\"card\":true,\"patterns\":[{\"name\":\"word\"`);
   await operate("DELETE", `/workspaces/${workspace.id}`);
+  await deliver("support-agent-erasure", { workspaceId: workspace.id });
+  for (const statement of ["SELECT id FROM workspaces WHERE id = ?", "SELECT period FROM usage_periods WHERE workspace_id = ?"]) {
+    expect(await query(workspace.id, statement, workspace.id), statement).toEqual([]);
+  }
 });

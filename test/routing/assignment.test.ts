@@ -98,6 +98,34 @@ test("a conversation of a member who is removed goes to another one", async () =
   expect((await workspace.call("GET", `/conversations/${id}`)).body).toMatchObject({ team_id: null, assignee: { id: other } });
 });
 
+test("who comes back gets the same member, or another one if that one is away", async () => {
+  const { members, handOff, assigneeOf, change } = await createTeam(2);
+  const id = await handOff();
+  const comeBack = async () => {
+    await change(id, { status: "resolved" });
+    await handOff("Can I talk to a human?", { conversation_id: id });
+    return assigneeOf(id);
+  };
+  const assigned = await assigneeOf(id);
+  expect(await comeBack()).toBe(assigned);
+  const ada = members.find((one) => one.id === assigned)!;
+  await ada.call("PATCH", `/members/${ada.id}`, { availability: "away" });
+  expect(await comeBack()).toBe(members.find((one) => one.id !== ada.id)!.id);
+});
+
+test("a rule leaves out a member who was removed from the team", async () => {
+  const workspace = await createWorkspace();
+  const [agent, ada] = [await createAgent(workspace), await member(workspace)];
+  await workspace.call("POST", "/routing-rules", { name: "Ada", actions: { assignee_id: ada.id, tag: "ada" } });
+  const handOff = async () => {
+    const { body } = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Can I talk to a human?" });
+    return (await workspace.call("GET", `/conversations/${body.conversation_id}`)).body;
+  };
+  expect(await handOff()).toMatchObject({ tags: ["ada"], assignee: { id: ada.id } });
+  expect((await workspace.call("DELETE", `/members/${ada.id}`)).status).toBe(204);
+  expect(await handOff()).toMatchObject({ tags: ["ada"], assignee: null });
+});
+
 test("a conversation of a silent assignee goes to another member, and only business hours count", async () => {
   const { workspace, members, handOff, assigneeOf, change } = await createTeam(2, { unassign_after_minutes: 10 });
   const [id, answered, snoozed] = [await handOff(), await handOff(), await handOff()];

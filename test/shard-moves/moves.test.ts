@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { cancelMove, continueMove, startMove } from "../../src/shard-moves/moves.ts";
 import { MOVED_TABLES } from "../../src/shard-moves/store.ts";
 import { readShards } from "../../src/platform/db/shard-map.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
-import { createAgent, createWorkspaceOn, learn, listen, newAddress, operate, send, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspaceOn, envWith, learn, listen, newAddress, operate, send, type Workspace } from "../harness.ts";
 
 const before = { ...env };
 Object.assign(env, { SHARD_MAP: "0=DB, 1=DB_1, 10-25=DB" });
@@ -92,8 +92,6 @@ test("what changes while a shard is copied is copied too: new, changed and delet
   expect((await workspace.call("GET", `/agents/${agent.id}`)).body.name).toBe("Renamed");
 });
 
-const continueOnce = () => continueMove(env, 1);
-
 test("while a shard's writes are held it is read, other writes get 503, and a question is kept until it can be answered", async () => {
   const { shard, workspace, agent, ask: askAgain } = await prepare();
   await askAgain();
@@ -130,11 +128,97 @@ test("two callers that continue a move at the same time leave an exact copy", as
   const { shard, workspace, ask: askAgain } = await prepare();
   for (const user of ["ann", "ben", "cid"]) await askAgain(user);
   await startMove(env, String(shard), 1, Date.now());
-  await Promise.all([continueOnce(), continueOnce(), askAgain("dan"), continueOnce()]);
-  while ((await continueOnce())?.state !== undefined) await askAgain("eve");
-  const [former, copied] = [await rowsIn(env.DB, workspace.id), await rowsIn(env.DB_1, workspace.id)];
-  expect(countOf(copied)).toBeGreaterThanOrEqual(countOf(former));
+  for (let round = 0; round < 5; round++) await Promise.all([continueStep(), continueStep(), askAgain(`r${round}`)]);
+  await finish("DB_1", () => askAgain("eve"));
+  const copied = await rowsIn(env.DB_1, workspace.id);
+  expect(copied).toEqual(await rowsIn(env.DB, workspace.id));
   expect((await workspace.call("GET", "/conversations")).body.total).toBe(copied["conversations"]!.length);
+});
+
+/** Continues a move until it holds the writes of a shard for the first time. @param before what happens just before that. */
+async function continueUntilHeld(before: () => Promise<unknown>, target = env.DB_1): Promise<void> {
+  let isHeld = false;
+  const hold = (statement: D1PreparedStatement) => ({
+    bind: (...values: unknown[]) => ({
+      run: async () => {
+        await before();
+        return statement.bind(...values).run();
+      },
+    }),
+  });
+  const source = {
+    prepare: (text: string) => {
+      if (isHeld || !text.startsWith("UPDATE shard_moves SET state")) return env.DB.prepare(text);
+      isHeld = true;
+      return hold(env.DB.prepare(text));
+    },
+    batch: (statements: D1PreparedStatement[]) => env.DB.batch(statements),
+  };
+  while (!isHeld) await continueMove(envWith({ DB: source, DB_1: target }), 1);
+}
+
+const stateOf = (shard: number) =>
+  env.DB.prepare("SELECT state FROM shard_moves WHERE shard = ?").bind(shard.toString(16).padStart(2, "0")).first<string>("state");
+
+test("a shard whose copy lacks rows stays until both copies are equal", async () => {
+  const { shard, workspace, ask: askAgain } = await prepare();
+  await askAgain();
+  await startMove(env, String(shard), 1, Date.now());
+  const log = vi.spyOn(console, "error");
+  await continueUntilHeld(() => env.DB_1.prepare("DELETE FROM visitors WHERE workspace_id = ?").bind(workspace.id).run());
+  const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
+  log.mockRestore();
+  expect(lines).toMatchObject([{ event: "shard_copy_differs", shard, tables: ["visitors"] }]);
+  expect(await stateOf(shard)).toBe("copying");
+  await askAgain("ben");
+  await finish("DB_1");
+  expect(await rowsIn(env.DB_1, workspace.id)).toEqual(await rowsIn(env.DB, workspace.id));
+  expect((await workspace.call("GET", "/conversations")).body.total).toBe(2);
+});
+
+test("a shard stays if what was copied last is not in its copy as it was written", async () => {
+  const { shard, workspace, agent } = await prepare();
+  await startMove(env, String(shard), 1, Date.now());
+  const altered = (row: object) => ("id" in row && row.id === agent.id ? { ...row, name: "Altered" } : row);
+  const target = {
+    prepare: (text: string) => env.DB_1.prepare(text),
+    batch: async (statements: D1PreparedStatement[]) => {
+      const results = await env.DB_1.batch<object>(statements);
+      return results.map((result) => ({ ...result, results: result.results.map(altered) }));
+    },
+  };
+  const rename = () => workspace.call("PATCH", `/agents/${agent.id}`, { name: "Renamed" });
+  await expect(continueUntilHeld(rename, target as D1Database)).rejects.toThrow("The copy of agents differs");
+  expect(await stateOf(shard)).toBe("copying");
+  await finish("DB_1");
+  expect(await rowsIn(env.DB_1, workspace.id)).toEqual(await rowsIn(env.DB, workspace.id));
+  expect((await workspace.call("GET", `/agents/${agent.id}`)).body.name).toBe("Renamed");
+});
+
+test("a part of the copy that arrives after the shard has moved is refused", async () => {
+  const { shard, workspace } = await prepare();
+  await startMove(env, String(shard), 1, Date.now());
+  const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let isNext = false;
+  const target = {
+    prepare: (text: string) => {
+      isNext ||= text.startsWith('INSERT OR REPLACE INTO "workspaces"');
+      return env.DB_1.prepare(text);
+    },
+    batch: async (statements: D1PreparedStatement[]) => {
+      if (isNext) reached.resolve();
+      if (isNext) await released.promise;
+      return env.DB_1.batch(statements);
+    },
+  };
+  const late = continueMove(envWith({ DB_1: target }), 1, () => 0);
+  await reached.promise;
+  await finish("DB_1");
+  await operate("PATCH", `/workspaces/${workspace.id}`, { name: "Renamed" });
+  const rows = await rowsIn(env.DB_1, workspace.id);
+  released.resolve();
+  expect(await late).toBeUndefined();
+  expect(await rowsIn(env.DB_1, workspace.id)).toEqual(rows);
 });
 
 test("a cancelled move leaves the shard where it is, and no copy", async () => {

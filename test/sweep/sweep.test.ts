@@ -163,6 +163,34 @@ for (const shard of [0, 1]) {
   });
 }
 
+test("a run deletes what has expired, and mails that were received a week ago, and nothing else", async () => {
+  const workspace = await createWorkspaceOn(0);
+  const now = Date.now() + 60 * MINUTE;
+  const week = 7 * 24 * 60 * MINUTE;
+  const insert = async (table: string, row: Record<string, unknown>) => {
+    const names = Object.keys(row);
+    const values = names.map(() => "?").join(", ");
+    await query(workspace.id, `INSERT INTO ${table} (${names.join(", ")}) VALUES (${values})`, ...Object.values(row));
+  };
+  for (const [id, expiresAt, receivedAt] of [
+    ["old", now - 1, now - week - 1],
+    ["young", now, now - week],
+  ] as const) {
+    const own = { id, workspace_id: workspace.id, member_id: "grace", created_at: 1, expires_at: expiresAt };
+    await insert("member_sessions", { ...own, hash: id, method: "mail" });
+    await insert("applications", { ...own, grant_id: id, grant_record: "{}", name: "Assistant", host: "example.com" });
+    await insert("oauth_records", { key: `${workspace.id}/${id}`, value: "{}", expires_at: expiresAt });
+    await insert("inbound_emails", { workspace_id: workspace.id, mail_key: id, sender_key: "ada", created_at: receivedAt });
+  }
+  await sweepAt(now);
+  for (const [table, column] of Object.entries({ member_sessions: "id", applications: "id", inbound_emails: "mail_key" })) {
+    const rows = await query(workspace.id, `SELECT ${column} AS id FROM ${table} WHERE workspace_id = ?`, workspace.id);
+    expect(rows, table).toEqual([{ id: "young" }]);
+  }
+  const records = await query(workspace.id, "SELECT key FROM oauth_records WHERE key LIKE ? || '/%'", workspace.id);
+  expect(records).toEqual([{ key: `${workspace.id}/young` }]);
+});
+
 test("unindexed records of a deleted workspace are not indexed, since its objects may be erased already", async () => {
   const workspace = await createWorkspace();
   const agent = await createAgent(workspace);

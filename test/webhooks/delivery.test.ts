@@ -379,6 +379,17 @@ test("an attempt that is running when its endpoint is deleted leaves nothing", a
   expect(await simulation.batch("fast", [id!])).toEqual([]);
 });
 
+test("nothing is sent for a workspace that is deleted", async () => {
+  const receiver = await createReceiver();
+  await behaveAt(receiver.host, {});
+  const simulation = new DeliverySimulation(Date.now());
+  const [id] = await addEvent([receiver], simulation.nowMs);
+  await operate("DELETE", `/workspaces/${receiver.workspace.id}`);
+  await simulation.batch("fast", [id!]);
+  expect(await countOf(receiver)).toBe(0);
+  expect(await deliveryOf(id!)).toMatchObject({ status: "failed", next_attempt_at: null });
+});
+
 test("an early wake-up does nothing", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, {});

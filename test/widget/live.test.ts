@@ -104,7 +104,8 @@ test("another visitor, another site and a token that is not good are refused as 
   expect((await connect(ada.id, ada.token, { Origin: "https://shop.example" })).status).toBe(101);
   expect(await codeOf(await connect(ada.id, ada.token, { Origin: "https://evil.example" }))).toEqual([403, "origin_not_allowed"]);
   expect(await codeOf(await connect(ada.id, eve.token))).toEqual([404, "not_found"]);
-  expect(await codeOf(await connect(ada.id, `${ada.token.slice(0, -2)}AA`))).toEqual([401, "invalid_visitor_token"]);
+  const forged = ada.token.replace(/..$/, ada.token.endsWith("AA") ? "Aw" : "AA");
+  expect(await codeOf(await connect(ada.id, forged))).toEqual([401, "invalid_visitor_token"]);
   expect(await codeOf(await connect(ada.id, "", { "Sec-WebSocket-Protocol": "support-agent" }))).toEqual([401, "missing_visitor_token"]);
   const plain = await ada.visitor.on(ada.token, ada.id, "GET", "live");
   expect([plain.status, plain.body.error.message]).toEqual([404, "Connect with a WebSocket."]);

@@ -3,8 +3,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../src/app.ts";
 import { LANGUAGES } from "../../src/text/languages.ts";
-import { KNOWN, UNKNOWN } from "../chat/handbook.ts";
-import { costOf, countRows, createAgent, envWith, newAddress, operate, query, send } from "../harness.ts";
+import { HANDBOOK, KNOWN, UNKNOWN } from "../chat/handbook.ts";
+import { costOf, countRows, createAgent, createWorkspaceOn, envWith, learn, newAddress, operate, query, send } from "../harness.ts";
 import {
   above,
   below,
@@ -430,10 +430,12 @@ test("the integrators' OpenAPI document does not contain this surface", async ()
   expect(JSON.stringify(body)).not.toMatch(/visitor_token|origin_not_allowed|invalid_identity/);
 });
 
-test("an agent on another shard answers too", async () => {
-  const [one, two] = await Promise.all([createWidget(), createWidget()]);
-  const third = await createAgent(one.workspace, { name: "Second" });
-  for (const agent of [one.agent, two.agent, third]) {
-    expect((await visitorOf(agent.id).write({})).status).toBe(200);
+test.each([0, 1])("the agents of shard %i answer", async (shard) => {
+  const workspace = await createWorkspaceOn(shard);
+  for (const name of ["First", "Second"]) {
+    const { id } = await createAgent(workspace, { name });
+    await learn(workspace, id, HANDBOOK);
+    const { status, body } = await visitorOf(id).write({});
+    expect([status, body.answer]).toEqual([200, expect.stringContaining(KNOWN.answer)]);
   }
 });
