@@ -52,10 +52,11 @@ const renderTextContent = internals.renderTextContent;
 internals.renderTextContent = function () {
   if (this.textTypes.size > 1) {
     for (const texts of this.textMap.values()) {
-      texts.plain ??= texts.html?.map((part) =>
+      const { html = [] } = texts;
+      texts.plain ??= html.map((part) =>
         part.type === "text" ? { ...part, value: textOfHtml(part.value.slice(0, MAX_READ_LENGTH)) } : part,
       );
-      texts.html ??= [];
+      texts.html = html;
     }
   }
   renderTextContent.call(this);
