@@ -82,6 +82,7 @@ describe("mails without an answer", () => {
     { reason: "no_sender", headers: {}, envelope: "ada@example.net", from: "nobody" },
     { reason: "no_sender", headers: {}, envelope: "ada@example.net", from: "Ada <ada@example.net, eve@example.com>" },
     { reason: "no_sender", headers: {}, envelope: "ada@example.net", from: '"ada,eve"@example.com' },
+    { reason: "no_sender", headers: {}, envelope: "ada@example.net", from: "ada@example.net/.evil.example" },
   ])("$reason: $headers from $envelope, $from", async ({ reason, headers, envelope, from }) => {
     expect(ignoreReason(await parse(headers, from), envelope, "help@example.com")).toBe(reason);
   });
