@@ -6,7 +6,7 @@ const MAX_LOCAL_PART = 64;
 /** RFC 5321, 4.5.3.1.3. */
 const MAX_ADDRESS_LENGTH = 254;
 /** One address in the usual form. Quotes and commas are not allowed: they could be read as a second address or another header. */
-const ADDRESS = /^[^\s@<>()[\]\\,;:"\p{Cc}]+@[^\s@<>()[\]\\,;:"\p{Cc}]+$/u;
+const ADDRESS = /^[^\s@<>()[\]\\,;:"\p{Cc}]+@[^\s@<>()[\]\\,;:"/?#\p{Cc}]+$/u;
 /** The id of a mail as in RFC 5322, 3.6.4, in ASCII and short enough for a line of 998 characters. */
 const MESSAGE_ID = /^<[\x21-\x3b\x3d\x3f-\x7e]{1,900}>$/;
 /** Lower case letters and digits only, since mail systems keep neither the case of an address nor all other characters. */

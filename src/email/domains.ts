@@ -1,9 +1,12 @@
 import { getDomain } from "tldts";
 
+/** Characters that no domain has. A URL would end its host at some of them, and leave out or decode others. */
+const NO_DOMAIN = /[/?#\\:%@\s\p{Cc}]/u;
+
 /** Returns the domain of an address, or a domain itself, in lower case and ASCII form. */
 export function domainOf(address: string): string {
   const domain = address.slice(address.lastIndexOf("@") + 1).toLowerCase();
-  return URL.canParse(`https://${domain}`) ? new URL(`https://${domain}`).hostname : domain;
+  return !NO_DOMAIN.test(domain) && URL.canParse(`https://${domain}`) ? new URL(`https://${domain}`).hostname : domain;
 }
 
 /**

@@ -30,6 +30,38 @@ const MAX_DASHED_LINES = 10_000;
 const LINE_FEED = 0x0a;
 const LINE_END = new Uint8Array([LINE_FEED]);
 
+/** The texts of one part of a mail, or of the alternatives of one part. A message within the mail has only a header here. */
+interface PartTexts {
+  plain?: Part[];
+  html?: Part[];
+}
+type Part = { type: "text"; value: string } | { type: "subMessage"; value: Email };
+
+interface ParserInternals {
+  textMap: Map<unknown, PartTexts>;
+  textTypes: Set<keyof PartTexts>;
+  renderTextContent(): void;
+}
+
+const internals = PostalMime.prototype as unknown as ParserInternals;
+const renderTextContent = internals.renderTextContent;
+/**
+ * Gives the parser the text of HTML parts in a mail that also has plain ones: its own conversion takes cubic time. It is changed here,
+ * and not in a class of its own, since it also makes parsers for messages within a mail.
+ */
+internals.renderTextContent = function () {
+  if (this.textTypes.size > 1) {
+    for (const texts of this.textMap.values()) {
+      const { html = [] } = texts;
+      texts.plain ??= html.map((part) =>
+        part.type === "text" ? { ...part, value: textOfHtml(part.value.slice(0, MAX_READ_LENGTH)) } : part,
+      );
+      texts.html = html;
+    }
+  }
+  renderTextContent.call(this);
+};
+
 /** Parses a mail; undefined if it cannot be parsed, or only at great cost. */
 export async function parseMail(raw: Uint8Array<ArrayBuffer>): Promise<Email | undefined> {
   const bytes = shorten(raw);

@@ -57,6 +57,11 @@ describe("what Email Routing found", () => {
     ["fail", "victim.github.io", "attacker.github.io"],
     ["fail", "victim.example", "example"],
     ["fail", "victim.example", "attackervictim.example"],
+    // In DNS these are subdomains of the attacker's domain.
+    ["fail", "victim.example", "victim.example/.attacker.example"],
+    ["fail", "victim.example", "victim.example?.attacker.example"],
+    ["fail", "victim.example", "victim.example#.attacker.example"],
+    ["fail", "victim.example", "victim.example:1.attacker.example"],
   ])("%s: a mail from %s that %s confirms", async (verdict, from, confirming) => {
     const withoutDmarc = `dmarc=none; spf=none; dkim=pass header.d=${confirming}`;
     expect(await readFrom(`ada@${from}`, results(withoutDmarc))).toBe(verdict);

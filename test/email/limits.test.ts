@@ -50,6 +50,7 @@ test("the group of an address is its registered domain, or the address at a mail
     "Ann.Lee+shop@gmail.com": "ann.lee@gmail.com",
     "ann@yahoo.co.jp": "ann@yahoo.co.jp",
     "ann@intranet": "intranet",
+    "ann@gmail.com/.evil.example": "evil.example",
   };
   for (const [address, group] of Object.entries(groups)) expect(groupOf(address), address).toBe(group);
 });

@@ -82,6 +82,7 @@ describe("mails without an answer", () => {
     { reason: "no_sender", headers: {}, envelope: "ada@example.net", from: "nobody" },
     { reason: "no_sender", headers: {}, envelope: "ada@example.net", from: "Ada <ada@example.net, eve@example.com>" },
     { reason: "no_sender", headers: {}, envelope: "ada@example.net", from: '"ada,eve"@example.com' },
+    { reason: "no_sender", headers: {}, envelope: "ada@example.net", from: "ada@example.net/.evil.example" },
   ])("$reason: $headers from $envelope, $from", async ({ reason, headers, envelope, from }) => {
     expect(ignoreReason(await parse(headers, from), envelope, "help@example.com")).toBe(reason);
   });
@@ -150,6 +151,33 @@ test("an HTML mail with attachments: its text, and their names", async () => {
   const mail = await PostalMime.parse(mime({ to: "help@example.com", subject: "=?utf-8?q?Caf=C3=A9?=", raw }));
   expect(questionOf(mail)).toBe("See the photo.\n[Attachment left out: broken [1].png]");
   expect(subjectOf(mail)).toBe("Café");
+});
+
+describe("a mail of plain and HTML parts", () => {
+  const parse = async (...parts: [type: string, content: string][]) => {
+    const written = parts.map(([type, content]) => `--b\r\nContent-Type: ${type}; charset=utf-8\r\n\r\n${content}\r\n`);
+    const raw = `Content-Type: multipart/mixed; boundary="b"\r\n\r\n${written.join("")}--b--\r\n`;
+    return (await parseMail(Uint8Array.from(new TextEncoder().encode(mime({ to: "help@example.com", raw })))))!;
+  };
+
+  test("has the words of all", async () => {
+    const mail = await parse(["text/plain", "Hello < all"], ["text/html", "<p>See <b>below</b></p>"], ["text/plain", "Bye"]);
+    expect(questionOf(mail)).toBe("Hello < all\n\nSee below\nBye");
+    const forwarded = "Subject: Old\r\nContent-Type: text/html\r\n\r\n<p>Old words</p>";
+    expect(questionOf(await parse(["text/plain", "Hello"], ["message/rfc822", forwarded]))).toContain("Old words");
+  });
+
+  test.each([
+    ["a part", "text/html", ""],
+    [
+      "a message",
+      "message/rfc822",
+      'Content-Type: multipart/mixed; boundary="c"\r\n\r\n--c\r\n\r\nOld\r\n--c\r\nContent-Type: text/html\r\n\r\n',
+    ],
+  ])("is parsed in linear time when a link in %s does not end: anything slower times out", async (_, type, start) => {
+    const mail = await parse(["text/plain", "Hello"], [type, `${start}<a ${"href=".repeat(3_200)}`]);
+    expect(questionOf(mail)).toContain("Hello");
+  });
 });
 
 test("of long parts only the beginning is parsed, and the names of all attachments", async () => {

@@ -1,5 +1,5 @@
 import type { IndexStore } from "../indexing/store.ts";
-import { PageStore } from "./page-store.ts";
+import { PageStore, piecesOf } from "./page-store.ts";
 import type { CrawlEnd, CrawlSource } from "./protocol.ts";
 
 /** The last crawl of a source; its row stays when the crawl ends. */
@@ -107,14 +107,16 @@ export class CrawlStore {
     const query = `SELECT group_key AS key, pages AS count FROM variant_groups
       WHERE source_id = ? AND run = ? AND group_key IN (SELECT value FROM json_each(?))`;
     const { id, syncNumber } = this.source;
-    const rows = this.index.all<{ key: string; count: number }>(query, id, syncNumber, JSON.stringify(keys));
+    const rows = piecesOf(keys).flatMap((piece) =>
+      this.index.all<{ key: string; count: number }>(query, id, syncNumber, JSON.stringify(piece)),
+    );
     return new Map(rows.map(({ key, count }) => [key, count]));
   }
 
   saveCounts(counts: ReadonlyMap<string, number>): void {
     const query = `INSERT OR REPLACE INTO variant_groups (source_id, group_key, run, pages)
       SELECT ?, value ->> 0, ?, value ->> 1 FROM json_each(?)`;
-    this.index.run(query, this.source.id, this.source.syncNumber, JSON.stringify([...counts]));
+    for (const piece of piecesOf([...counts])) this.index.run(query, this.source.id, this.source.syncNumber, JSON.stringify(piece));
   }
 }
 

@@ -161,7 +161,7 @@ export class PageStore {
   /** The identifiers, by key, of those pages that this sync has found. */
   findIdsByKey(keys: readonly string[]): Map<string, number> {
     const query = `SELECT page_key AS key, id FROM pages WHERE ${OF_SYNC} AND page_key IN (SELECT value FROM json_each(?3))`;
-    const rows = this.allInSync<{ key: string; id: number }>(query, JSON.stringify(keys));
+    const rows = piecesOf(keys).flatMap((piece) => this.allInSync<{ key: string; id: number }>(query, JSON.stringify(piece)));
     return new Map(rows.map(({ key, id }) => [key, id]));
   }
 
@@ -392,4 +392,13 @@ export function listPages(
     FROM (SELECT * FROM pages WHERE ${where} ORDER BY id LIMIT ?3 OFFSET ?4) p LEFT JOIN documents d ON d.id = p.document_id ORDER BY p.id`;
   const rows = index.all<Omit<ListedPage, "inUse"> & { inUse: number }>(query, sourceId, wanted, limit, offset);
   return { pages: rows.map((row) => ({ ...row, inUse: row.inUse === 1 })), total: count!.total };
+}
+
+/** The most keys in one query. SQLite takes values of 2 MB, and a key has up to 2,000 characters, of which JSON may escape each one. */
+const KEYS_PER_QUERY = 250;
+
+/** Splits keys, or rows with a key each, among queries. */
+export function piecesOf<Item>(items: readonly Item[]): Item[][] {
+  const count = Math.ceil(items.length / KEYS_PER_QUERY);
+  return Array.from({ length: count }, (_, at) => items.slice(at * KEYS_PER_QUERY, (at + 1) * KEYS_PER_QUERY));
 }

@@ -1,10 +1,9 @@
-import robotsParser from "robots-parser";
 import { BOT_TOKEN } from "../extract/robots-directives.ts";
 import { normalisedEscapes } from "./urls.ts";
 
 /** RFC 9309 requires crawlers to read at least 500 KiB. */
 export const MAX_ROBOTS_BYTES = 500 * 1024;
-/** Each rule is matched against each URL. A rule with stars takes up to its length times the URL's length, so fewer of them are kept. */
+/** Each rule is matched against each URL. One with stars is looked for in the whole URL, so fewer of them are kept. */
 const MAX_RULES = 2_000;
 const MAX_STAR_RULES = 200;
 const MAX_RULE_CHARS = 500;
@@ -29,63 +28,100 @@ export function robotsTextOf(status: number, bytes: Uint8Array): string | undefi
   return status >= 200 && status < 300 ? new TextDecoder().decode(bytes.subarray(0, MAX_ROBOTS_BYTES)) : "";
 }
 
-/** Parses a robots.txt. An HTML page in its place has no rules. */
+/** Parses a robots.txt (RFC 9309). An HTML page in its place has no rules. */
 export function parseRobots(robotsUrl: string, text: string): RobotsRules {
-  const parsed = robotsParser(robotsUrl, ownRules(text));
-  const delay = parsed.getCrawlDelay(BOT_TOKEN);
+  const { origin } = new URL(robotsUrl);
+  const { rules, delayInSeconds, sitemaps } = groupIn(text);
+  // The longest rule wins, and Allow among equals.
+  const byPrecedence = rules.toSorted((one, other) => other.length - one.length || Number(other.allows) - Number(one.allows));
   return {
-    isAllowed: (url) => new URL(url).pathname === "/robots.txt" || parsed.isAllowed(encoded(url), BOT_TOKEN) === true,
-    delayInSeconds: delay === undefined || !(delay >= 0) ? null : Math.min(delay, MAX_DELAY_IN_SECONDS),
-    sitemaps: absolute(parsed.getSitemaps(), robotsUrl),
+    isAllowed(url) {
+      const { origin: site, pathname, search } = new URL(url);
+      const path = encoded(pathname + search) + END;
+      return pathname === "/robots.txt" || (site === origin && (byPrecedence.find((rule) => matches(rule, path))?.allows ?? true));
+    },
+    delayInSeconds,
+    sitemaps: sitemaps.flatMap((url) => (URL.canParse(url, robotsUrl) ? [new URL(url, robotsUrl).href] : [])),
   };
 }
 
-/** Replaces the rules of other crawlers, and ours beyond the limits, by empty ones, since a rule also ends the list of a group's names. */
-function ownRules(text: string): string {
-  const lines = text.replace(/^\ufeff/, "").split(/\r\n|\r|\n/);
+/** A rule of the group for our crawler. */
+interface Rule {
+  allows: boolean;
+  /** The length of the rule as it is written, with normalised escapes. */
+  length: number;
+  /** The text with which a path begins. */
+  start: string;
+  /** The texts after each star, which must follow one another. */
+  others: string[];
+}
+
+/** The end of a path, for which a rule has `$`. No path contains this character. */
+const END = "\n";
+
+function groupIn(text: string) {
+  const fields = text
+    .replace(/^\ufeff/, "")
+    .split(/\r\n|\r|\n/)
+    .flatMap(fieldIn);
   // The group for all crawlers applies only if no group names ours.
-  const own = lines.some((line) => crawlerIn(line) === BOT_TOKEN.toLowerCase()) ? BOT_TOKEN.toLowerCase() : "*";
-  let [rules, starRules] = [0, 0];
+  const token = BOT_TOKEN.toLowerCase();
+  const own = fields.some((field) => crawlerOf(field) === token) ? token : "*";
+  const [rules, sitemaps]: [Rule[], string[]] = [[], []];
+  let delayInSeconds: number | null = null;
+  let starRules = 0;
   let [isNaming, isOwn] = [false, false];
-  const read = (line: string): string => {
-    const [name, value] = fieldOf(line);
-    if (value === undefined) return line;
-    const crawler = crawlerIn(line);
-    if (crawler !== undefined) {
-      isOwn = (isNaming && isOwn) || crawler === own;
+  for (const field of fields) {
+    const { name, value } = field;
+    if (name === "user-agent") {
+      isOwn = (isNaming && isOwn) || crawlerOf(field) === own;
       isNaming = true;
-      return line;
+      continue;
     }
     isNaming = false;
-    if (name !== "allow" && name !== "disallow") return line;
-    if (isOwn) rules++;
-    if (isOwn && line.includes("*")) starRules++;
-    const isKept = isOwn && rules <= MAX_RULES && line.length <= MAX_RULE_CHARS && (starRules <= MAX_STAR_RULES || !line.includes("*"));
-    return isKept ? normalisedEscapes(line) : "Disallow:";
+    if (name === "sitemap" && value !== "") sitemaps.push(value);
+    if (!isOwn) continue;
+    if (name === "crawl-delay" && Number(value) >= 0) delayInSeconds = Math.min(Number(value), MAX_DELAY_IN_SECONDS);
+    if (name !== "allow" && name !== "disallow") continue;
+    if (value === "" || value.length > MAX_RULE_CHARS || rules.length >= MAX_RULES) continue;
+    if (value.includes("*") && ++starRules > MAX_STAR_RULES) continue;
+    const pattern = encoded(value).replace(/\$$/, END);
+    const [start = "", ...others] = pattern.split("*");
+    rules.push({ allows: name === "allow", length: pattern.length, start, others });
+  }
+  return { rules, delayInSeconds, sitemaps };
+}
+
+interface Field {
+  /** In lower case. */
+  name: string;
+  value: string;
+}
+
+/** The field of a line, if it has one. */
+function fieldIn(line: string): Field[] {
+  const [content = ""] = line.split("#", 1);
+  const at = content.indexOf(":");
+  return at < 0 ? [] : [{ name: content.slice(0, at).trim().toLowerCase(), value: content.slice(at + 1).trim() }];
+}
+
+/** The crawler for which a field begins rules, in lower case and without its version; undefined for other fields. */
+function crawlerOf({ name, value }: Field): string | undefined {
+  return name === "user-agent" ? value.split("/", 1)[0]!.trim().toLowerCase() : undefined;
+}
+
+/** Whether a path matches a rule. The first place of each text leaves most room for the others, so no other one is tried. */
+function matches({ start, others }: Rule, path: string): boolean {
+  let at = start.length;
+  const follows = (text: string) => {
+    const found = path.indexOf(text, at);
+    at = found + text.length;
+    return found >= 0;
   };
-  return lines.map(read).join("\n");
+  return path.startsWith(start) && others.every(follows);
 }
 
-/** The name and the value of a line, in lower case. A value ends at a second colon. */
-function fieldOf(line: string): [name: string, value: string | undefined] {
-  const [name = "", value] = line
-    .split("#", 1)[0]!
-    .split(":", 2)
-    .map((part) => part.trim().toLowerCase());
-  return [name, value];
-}
-
-/** The crawler for which a line begins rules, in lower case and without its version; undefined for other lines. */
-function crawlerIn(line: string): string | undefined {
-  const [name, value] = fieldOf(line);
-  return name === "user-agent" ? value?.split("/", 1)[0]!.trim() : undefined;
-}
-
-/** Encodes the characters of a URL that the parser encodes in rules, such as brackets in a query. */
-function encoded(url: string): string {
-  return encodeURI(url).replaceAll("%25", "%");
-}
-
-function absolute(urls: string[], base: string): string[] {
-  return urls.flatMap((url) => (URL.canParse(url, base) ? [new URL(url, base).href] : []));
+/** Normalises the escapes of a rule or path, and escapes the characters that may be written either way, such as brackets in a query. */
+function encoded(text: string): string {
+  return encodeURI(normalisedEscapes(text)).replaceAll("%25", "%");
 }

@@ -1,3 +1,4 @@
+import { fnv1a } from "../../platform/text.ts";
 import type { CrawlStore } from "./crawl-store.ts";
 import type { TextSketch } from "./sketch.ts";
 import { pageKey } from "./urls.ts";
@@ -101,8 +102,12 @@ export class Traps {
 
   private load(urls: readonly string[], others: readonly string[] = []): PageKeys[] {
     const pages = urls.map((url): PageKeys => {
-      const variables = variablesOf(url);
-      return { variables, keys: [pageKey(url), ...variables.map(({ rest }) => rest)].map(pageCount) };
+      const variables = variablesOf(url).map((variable) => ({
+        ...variable,
+        name: shortened(variable.name),
+        rest: shortened(variable.rest),
+      }));
+      return { variables, keys: [shortened(pageKey(url)), ...variables.map(({ rest }) => rest)].map(pageCount) };
     });
     const keys = pages.flatMap((page) => [...page.keys, ...page.variables.flatMap((variable) => Object.values(countsOf(variable)))]);
     this.counts = this.store.readCounts([...new Set([...keys, ...others, WASTED])]);
@@ -129,7 +134,7 @@ export class Traps {
   }
 }
 
-/** A URL's variables, and the keys under which the URL and its variants are marked as found or read. */
+/** A URL's variables with their texts shortened, and the keys under which the URL and its variants are marked as found or read. */
 interface PageKeys {
   variables: Variable[];
   keys: string[];
@@ -137,6 +142,12 @@ interface PageKeys {
 
 /** The key for the number of pages of the crawl without new text. */
 const WASTED = "wasted";
+
+/** Stands for a text in the keys of counts, of which a page with long links has thousands. Two texts are most unlikely to share both checksums. */
+function shortened(text: string): string {
+  const once = fnv1a(text);
+  return `${once.toString(36)}.${fnv1a(text, once).toString(36)}`;
+}
 
 /** The keys of a variable's counts: variants found, variants with new text, and variants in a row without. */
 function countsOf({ name }: Variable) {

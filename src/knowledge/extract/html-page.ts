@@ -89,22 +89,24 @@ interface QuestionAndAnswer {
   answer: string;
 }
 
+/** The most questions of a page that are looked at. Each is parsed as HTML, and so is its answer. */
 const MAX_QUESTIONS = 200;
 const MAX_DEPTH = 8;
 
 /** Adds the questions and answers in a page's JSON-LD (FAQPage, QAPage) that are not in its text, as sections. */
 function withQuestions(text: string, structuredData: string[]): string {
-  const found = structuredData.flatMap((json) => questionsIn(parsedJson(json), 0)).slice(0, MAX_QUESTIONS);
+  const nodes: Record<string, unknown>[] = [];
+  for (const json of structuredData) collectQuestions(parsedJson(json), 0, nodes);
+  const found = nodes.flatMap(questionOf);
   const missing = found.filter(({ question, answer }) => !text.includes(answer.slice(0, 60)) || !text.includes(question));
   return [text, ...missing.map(({ question, answer }) => `## ${question}\n\n${answer}`)].join("\n\n").trim();
 }
 
-function questionsIn(value: unknown, depth: number): QuestionAndAnswer[] {
-  if (depth > MAX_DEPTH || typeof value !== "object" || value === null) return [];
-  if (Array.isArray(value)) return value.slice(0, MAX_QUESTIONS).flatMap((item) => questionsIn(item, depth + 1));
+function collectQuestions(value: unknown, depth: number, found: Record<string, unknown>[]): void {
+  if (depth > MAX_DEPTH || found.length >= MAX_QUESTIONS || typeof value !== "object" || value === null) return;
   const node = value as Record<string, unknown>;
-  if ([node["@type"]].flat().includes("Question")) return questionOf(node);
-  return [...questionsIn(node["@graph"], depth + 1), ...questionsIn(node["mainEntity"], depth + 1)];
+  if ([node["@type"]].flat().includes("Question")) found.push(node);
+  else for (const inner of Array.isArray(value) ? value : [node["@graph"], node["mainEntity"]]) collectQuestions(inner, depth + 1, found);
 }
 
 function questionOf(node: Record<string, unknown>): QuestionAndAnswer[] {

@@ -61,10 +61,13 @@ export interface PageFacts {
   mainAncestors: ReadonlySet<Element>;
 }
 
-/** An element's classes in lower case with hyphens between words: `navBar_x1` and `nav-bar` both begin with `nav-bar`. */
+/** Each class is tested against several patterns. */
+const MAX_CLASSES = 30;
+
+/** An element's first classes in lower case with hyphens between words: `navBar_x1` and `nav-bar` both begin with `nav-bar`. */
 function classWords(element: Element): string[] {
   const names = (element.attribs["class"] ?? "").trim();
-  return names === "" ? [] : names.split(/\s+/).map(words);
+  return names === "" ? [] : names.split(/\s+/, MAX_CLASSES).map(words);
 }
 
 /** The id in the same form, unless it was made from a heading: a chapter "Cookies" has the same id as a cookie bar. */

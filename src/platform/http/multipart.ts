@@ -16,6 +16,8 @@ import { valueError } from "./validation.ts";
 /** The limit of all fields and headers together, without the file. */
 const MAX_FIELDS_BYTES = 64 * 1024;
 const MAX_PARTS = 20;
+/** RFC 2046, 5.1.1. Each byte of a form may be compared with the whole boundary. */
+const MAX_BOUNDARY_LENGTH = 70;
 /** After so many bytes, which are received in a few milliseconds, other requests get their turn. */
 const SLICE_BYTES = 256 * 1024;
 /** The size of the pieces in which a form is received. */
@@ -55,7 +57,8 @@ export async function readForm(request: Request, limits: BodyLimits): Promise<Fo
   if (Number(request.headers.get("Content-Length") ?? 0) > maxTotalSize) throw payloadTooLarge(maxFileSize);
   const type = request.headers.get("Content-Type") ?? "";
   const boundary = /^multipart\/form-data\b/i.test(type) ? getMultipartBoundary(type) : null;
-  if (boundary === null || !request.body) return fail("send the body as multipart/form-data, with its boundary in Content-Type");
+  if (boundary === null || boundary.length > MAX_BOUNDARY_LENGTH || !request.body)
+    return fail("send the body as multipart/form-data, with its boundary in Content-Type");
   const form = new Map<string, string | FormFile>();
   const digests: string[] = [];
   try {

@@ -50,6 +50,19 @@ test("deep nesting, links without end and headers that lie do not stop a crawl",
   expect(await reader.sync(source.id)).toMatchObject({ status: "ready" });
 });
 
+test.each([
+  ["found", 2_400, ""],
+  ["counted for each of their variables", 500, "&"],
+])("links of 1,900 characters are %s", async (_, count, separator) => {
+  const site = await createSite();
+  // JSON has two characters for each backslash.
+  const query = (at: number) => [..."abcdef"].map((name) => `${name}=${at}${"\\".repeat(300)}`).join(separator);
+  const links = Array.from({ length: count }, (_, at) => `<a href="/1/a/2/b/3/list?${query(at)}">${at}</a>`).join("");
+  await site.answers("/", { headers: html, body: `<p>Links and links.</p>${links}` });
+  const reader = await createReader();
+  expect(await reader.read({ url: site.at("/"), max_pages: 1 })).toMatchObject({ status: "ready", pages_indexed: 1 });
+});
+
 test("a long text of three bytes a character is truncated to what a row holds", async () => {
   const site = await createSite();
   const text = "鏡花水月。".repeat(200_000);

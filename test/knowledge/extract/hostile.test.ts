@@ -28,6 +28,20 @@ describe("hostile pages", () => {
     expect(text.length).toBeLessThan("1. ".repeat(8).length + 5);
   });
 
+  test("looks at the first classes of an element only", async () => {
+    const withClasses = (count: number) => textOf(`<p>Begin</p><div class="${"x ".repeat(count)}sidebar">Beside</div>`);
+    expect([await withClasses(29), await withClasses(30)]).toEqual(["Begin", "Begin\n\nBeside"]);
+  });
+
+  test("looks at a bounded number of questions in all lists of a page together", async () => {
+    const list = (name: string, count: number) =>
+      Array.from({ length: count }, (_, at) => ({ "@type": "Question", name: `${name} ${at}?`, acceptedAnswer: { text: name && "Yes." } }));
+    const script = (...lists: object[][]) => `<script type="application/ld+json">${JSON.stringify(lists)}</script>`;
+    const text = await textOf(`${script(list("One", 90), list("", 90))}${script(list("Two", 90))}`);
+    expect([...text.matchAll(/^## /gm)]).toHaveLength(110);
+    expect(text).toContain("## Two 19?");
+  });
+
   test("renders no more text than a page may have", async () => {
     const page = await pageOf(`<p>Begin</p><p>${"word ".repeat(MIB / 4)}<p>End`);
     expect([page.text.length <= MIB, page.truncated, page.text.includes("End")]).toEqual([true, "length", false]);

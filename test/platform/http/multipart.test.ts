@@ -21,6 +21,12 @@ async function read(body: string, { size = 7, maxFileBytes = 1_000, type = `mult
 
 const FILE = 'name="file"; filename="a"';
 
+/** A form with a boundary of this length. */
+function bounded(length: number) {
+  const boundary = "x".repeat(length);
+  return { body: (part(FILE, "abc") + END).replaceAll(BOUNDARY, boundary), type: `multipart/form-data; boundary=${boundary}` };
+}
+
 test.for([1, 2, 3, 7, 44, 45, 64, 10_000])("fields and files come as they were sent, in pieces of %i bytes", async (size) => {
   const content = `a\r\n--${BOUNDARY.slice(1)}\r\n--b`;
   const file = 'name="file"; filename="C:\\\\docs\\\\a.txt"\r\nContent-Type: text/plain';
@@ -51,6 +57,7 @@ const DAMAGED = "the form is damaged, or has too many parts";
 test.for([
   ["no form", "{}", { type: "application/json" }, NO_FORM],
   ["without a boundary", "", { type: "multipart/form-data" }, NO_FORM],
+  ["of a boundary that is longer than boundaries may be", bounded(71).body, bounded(71), NO_FORM],
   ["cut", part(FILE, "abc").slice(0, -1), {}, DAMAGED],
   ["without its end", part(FILE, "abc"), {}, DAMAGED],
   ["empty", "", {}, DAMAGED],
@@ -58,6 +65,10 @@ test.for([
 ] as const)("a form that is %s is refused", async ([, body, options, error]) => {
   const form = await read(body, options);
   expect(form).toMatchObject({ ok: false, item: { loc: ["body"], ctx: { error } } });
+});
+
+test("a form with the longest boundary is read", async () => {
+  expect((await read(bounded(70).body, bounded(70))).ok).toBe(true);
 });
 
 test("a file of the largest size is read, and a larger one refused", async () => {
