@@ -89,7 +89,9 @@ export type Options = ReturnType<typeof parseOptions>;
  * @throws UserError
  */
 function requireSeparator(values: Readonly<Record<string, unknown>>): void {
-  const taken = ["dry-run", "check", "remove"].find((flag) => process.env[`npm_config_${flag.replace("-", "_")}`] === "true" && !values[flag]);
+  const taken = ["dry-run", "check", "remove"].find(
+    (flag) => process.env[`npm_config_${flag.replace("-", "_")}`] === "true" && !values[flag],
+  );
   if (taken !== undefined) throw new UserError(`Write flags after a separator: npm run deploy -- --${taken}`);
 }
 
