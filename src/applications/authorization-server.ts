@@ -80,7 +80,11 @@ export async function answerByLibrary(request: Request, { env, meter, execution 
 export async function answerTokenRequest(request: Request, form: string, context: Context): Promise<Response> {
   const { env, meter } = context;
   const parameters = new URLSearchParams(form);
+  const names = [...parameters.keys()].filter((name) => name !== "resource");
+  // RFC 6749, 3.2. The library reads the next value of a parameter when the first one is empty.
+  if (new Set(names).size < names.length) return oauthError("invalid_request", "A parameter must not be repeated.", 400);
   const clientId = clientIdOf(request, parameters);
+  if (clientId === undefined) return oauthError("invalid_client", "The client's credentials cannot be read.", 401);
   const isSigned = parameters.has("client_assertion");
   if (!(await mayBeFetched(env, clientId)) || (isSigned && !(await mayBeFetched(env, await keysAddressOf(request, clientId, context)))))
     return oauthError("invalid_client", "The client may not be fetched.", 401);
@@ -121,19 +125,23 @@ async function revokeAccessToken(env: Env, meter: Meter, token: string, clientId
   if (application) await disconnect({ ...op, actor: `member/${application.memberId}` }, application);
 }
 
-/** The client that a request for a token names, before anything of it is checked. */
-function clientIdOf(request: Request, parameters: URLSearchParams): string {
+/**
+ * The client that a request for a token names, before anything of it is checked; empty if it names none. Undefined if the name cannot be
+ * read here: the library accepts more forms of it.
+ */
+function clientIdOf(request: Request, parameters: URLSearchParams): string | undefined {
   const named = parameters.get("client_id");
   if (named) return named;
-  const basic = /^Basic +(\S+) *$/i.exec(request.headers.get("Authorization") ?? "")?.[1];
-  const [, claims] = (parameters.get("client_assertion") ?? "").split(".");
+  const [, basic] = /^basic\s(.*)$/is.exec(request.headers.get("Authorization") ?? "") ?? [];
+  const assertion = parameters.get("client_assertion");
   try {
-    if (basic !== undefined) return decodeURIComponent(atob(basic).split(":", 1)[0]!);
-    const decoded = new TextDecoder().decode(BASE64URL.decode(claims ?? ""));
+    if (basic !== undefined) return decodeURIComponent(atob(basic.trim()).split(":", 1)[0]!.replaceAll("+", " "));
+    if (!assertion) return "";
+    const decoded = new TextDecoder().decode(BASE64URL.decode(assertion.split(".")[1] ?? ""));
     const { iss } = JSON.parse(decoded) as { iss?: unknown };
-    return typeof iss === "string" ? iss : "";
+    return typeof iss === "string" ? iss : undefined;
   } catch {
-    return "";
+    return undefined;
   }
 }
 

@@ -55,8 +55,8 @@ async function addressFor(clientId: string, more: Record<string, string | undefi
   return `${ORIGIN}/oauth/authorize?${new URLSearchParams(given).toString()}`;
 }
 
-async function token(parameters: Record<string, string>): Promise<{ status: number; body: any }> {
-  const response = await fetchService(`${ORIGIN}/oauth/token`, { method: "POST", body: new URLSearchParams(parameters) });
+async function token(parameters: Record<string, string> | string, headers = {}): Promise<{ status: number; body: any }> {
+  const response = await fetchService(`${ORIGIN}/oauth/token`, { method: "POST", headers, body: new URLSearchParams(parameters) });
   const text = await response.text();
   return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
 }
@@ -302,6 +302,30 @@ test("an application is known by the document at its address, which must be publ
     const exchanged = await token({ grant_type: "authorization_code", client_id: address, code: "a:b:c", code_verifier: VERIFIER });
     expect(exchanged.body.error).toBe("invalid_client");
   }
+});
+
+test("no other form of a request leads to an address that is not public", async () => {
+  const address = "https://metadata.internal/client.json";
+  const grant = { grant_type: "authorization_code", code: "a:b:c", code_verifier: VERIFIER };
+  const refusal = async (parameters: Record<string, string> | string, headers = {}) =>
+    (await token(parameters, headers)).body.error_description as string;
+  for (const first of ["", "known"])
+    expect(await refusal(`${new URLSearchParams(grant).toString()}&client_id=${first}&client_id=${encodeURIComponent(address)}`)).toBe(
+      "A parameter must not be repeated.",
+    );
+  for (const separator of [" ", "\t", "  \t"]) {
+    const Authorization = `Basic${separator}${btoa(`${encodeURIComponent(address)}:secret`)}`;
+    expect(await refusal(grant, { Authorization }), JSON.stringify(separator)).toBe("The client may not be fetched.");
+  }
+  // The library also reads claims in the other alphabet of base64.
+  const claims = btoa(JSON.stringify({ iss: address, sub: "\u00fb\u00ff>>>???" }));
+  expect(claims).toMatch(/[+/]/);
+  const client_assertion = `${btoa("{}")}.${claims}.AAAA`;
+  const client_assertion_type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+  expect(await refusal({ ...grant, client_assertion, client_assertion_type })).toBe("The client's credentials cannot be read.");
+  expect((await token(`${new URLSearchParams(grant).toString()}&resource=a&resource=b&client_id=unknown`)).body.error_description).toBe(
+    "Client not found",
+  );
 });
 
 test("the keys of an application that signs are fetched only from a public address", async () => {
