@@ -37,6 +37,7 @@ export interface ChatRequest {
   tools?: { function: { name: string; description: string; parameters: unknown } }[];
   tool_choice?: string;
   max_tokens?: number;
+  max_completion_tokens?: number;
   reasoning_effort?: string | null;
   chat_template_kwargs?: { enable_thinking?: boolean };
 }
