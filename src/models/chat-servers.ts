@@ -82,10 +82,11 @@ function inputsOf(call: Omit<ModelCall, "abortSignal" | "maxOutputTokens">, toMe
 function openAiMessage(message: ChatMessage): object {
   if (message.role === "tool") return { role: "tool", tool_call_id: message.call.id, content: message.text };
   if (message.role !== "assistant") return { role: message.role, content: contentOf(message) };
-  const { text, reasoning, toolCalls } = message;
+  const { text, reasoning, reasoningField, toolCalls } = message;
   const calls = toolCalls?.map((call) => ({ ...toolCall(call), ...(call.extra !== undefined && { extra_content: call.extra }) }));
   // Some servers refuse an empty text beside tool calls.
-  return { role: "assistant", content: calls ? text || null : text, ...(reasoning && { reasoning_content: reasoning }), tool_calls: calls };
+  const thought = reasoning && reasoningField && { [reasoningField]: reasoning };
+  return { role: "assistant", content: calls ? text || null : text, ...thought, tool_calls: calls };
 }
 
 /** Returns a text, or a text and images as their data. */

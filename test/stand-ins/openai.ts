@@ -3,6 +3,8 @@ export interface Script {
   /** The text deltas, in order. */
   text?: string[];
   reasoning?: string[];
+  /** Where the reasoning is; Mistral's is in parts of the content. */
+  reasoningIn?: "reasoning_content" | "reasoning" | "thinking";
   toolCalls?: { name: string; arguments: unknown }[];
   finishReason?: string | null;
   /** An error status. */
@@ -26,6 +28,8 @@ export interface Script {
 export interface ChatMessage {
   role: "system" | "developer" | "user" | "assistant" | "tool";
   content: string | null;
+  reasoning_content?: string;
+  reasoning?: string;
   tool_calls?: { function: { name: string; arguments: string } }[];
 }
 
@@ -107,7 +111,7 @@ export function* eventsOf(model: string, script: Script): Generator<string, void
     `data: ${JSON.stringify({ id: "stand-in", object: "chat.completion.chunk", created: 1, model, choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`;
   let at = 0;
   const next = (written: string) => rawAt[at++] ?? written;
-  for (const piece of reasoning) yield next(chunk({ reasoning_content: piece }));
+  for (const piece of reasoning) yield next(chunk(reasoningDelta(piece, script.reasoningIn)));
   for (const piece of text) yield next(chunk({ role: "assistant", content: piece }));
   while (isEndless) yield next(chunk({ content: ENDLESS_PIECE }));
   for (const [index, call] of toolCalls.entries()) {
@@ -118,6 +122,10 @@ export function* eventsOf(model: string, script: Script): Generator<string, void
   }
   if (finishReason !== null) yield next(chunk({}, finishReason ?? (toolCalls.length > 0 ? "tool_calls" : "stop")));
   yield next("data: [DONE]\n\n");
+}
+
+function reasoningDelta(text: string, field: Script["reasoningIn"] = "reasoning_content"): object {
+  return field === "thinking" ? { content: [{ type: "thinking", thinking: [{ type: "text", text }] }] } : { [field]: text };
 }
 
 async function wait(ms: number | undefined, signal: AbortSignal): Promise<void> {
