@@ -147,14 +147,15 @@ class ChunkReader {
   }
 
   /**
-   * Finds the tool call that a piece of a stream continues, or adds a new one. OpenAI numbers calls (`index`); some servers send
-   * only an `id`, and some neither, in which case a piece without a name continues the last call.
+   * Finds the tool call that a piece of a stream continues, or adds a new one. OpenAI numbers calls (`index`), but Gemini gives all of
+   * them the same number; some servers send only an `id`, and some neither, in which case a piece without a name continues the last call.
    */
   private callOf({ index, id }: CallPiece, isStart: boolean): ToolCall | undefined {
     const isNumbered = typeof index === "number";
     if (!isNumbered && !id && !isStart) return this.calls.at(-1);
-    const known = isNumbered ? this.numberedCalls.get(index) : id && this.calls.find((call) => call.id === id);
-    if (known) return known;
+    const known = isNumbered ? this.numberedCalls.get(index) : this.calls.find((call) => id && call.id === id);
+    const isOther = isStart && id && known?.id && known.id !== id;
+    if (known && !isOther) return known;
     if (this.calls.length === 0) this.parts.push({ type: "tool-input" });
     const call = { id: "", name: "", input: "" };
     this.calls.push(call);

@@ -62,6 +62,19 @@ describe("a tool", () => {
     expect(inputs).toEqual([]);
   });
 
+  test("is called as often as a server says that numbers all calls alike", async () => {
+    const { tool, inputs } = toolOf(({ order }) => ({ kind: "data", text: `${String(order)} is in Rotterdam.` }));
+    const piece = (id: string, name: string | undefined, input: string) =>
+      `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [{ index: 0, id, type: "function", function: { name, arguments: input } }] } }] })}\n\n`;
+    const pieces = [piece("a", tool.name, '{"order": "A1"}'), piece("b", tool.name, '{"order"'), piece("b", undefined, ': "B2"}')];
+    const talk = await converse(
+      (_, count) => (count === 1 ? { ...call({}), rawAt: { 0: pieces.join("") } } : { text: ["@sources t1\n", "A1 is in Rotterdam."] }),
+      { tools: [tool] },
+    );
+    expect(inputs).toEqual([{ order: "A1" }, { order: "B2" }]);
+    expect(talk.text).toBe("A1 is in Rotterdam.");
+  });
+
   test("that does not exist is not called", async () => {
     const { tool, inputs } = toolOf(() => ({ kind: "data", text: "" }));
     const talk = await converse((_, count) => (count === 1 ? call({}, "delete_everything") : { text: ["@unknown"] }), { tools: [tool] });
