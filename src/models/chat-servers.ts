@@ -107,13 +107,13 @@ function toolCall({ id, name, input }: ToolCall) {
   return { id, type: "function", function: { name, arguments: jsonOf(input) } };
 }
 
-/** Returns arguments as JSON: servers refuse any others, even those that their own model wrote. */
+/** Returns arguments as the JSON of an object: servers refuse any others, even those that their own model wrote. */
 function jsonOf(input: string): string {
   try {
-    JSON.parse(input || "{}");
-    return input || "{}";
+    const value: unknown = JSON.parse(input);
+    return value instanceof Object && !Array.isArray(value) ? input : "{}";
   } catch {
-    return JSON.stringify(input);
+    return "{}";
   }
 }
 

@@ -65,12 +65,25 @@ export class OpenAiStandIn {
     const asked: ChatRequest = JSON.parse(await request.text());
     this.keys.push(request.headers.get("Authorization"));
     this.requests.push(asked);
+    if (!asked.messages.every(hasObjects)) return refusal({ status: 400 });
     const script = this.scriptOf(asked, this.requests.length);
     await wait(script.delayMs, request.signal);
     if (script.status !== undefined && script.status !== 200) return refusal(script);
     const headers = { "Content-Type": script.contentType ?? "text/event-stream", ...script.headers };
     return new Response(script.body ?? streamOf(asked.model, script, request.signal), { headers });
   };
+}
+
+/** Whether the arguments of all calls of a message are JSON objects: Ollama refuses others. */
+function hasObjects({ tool_calls: calls = [] }: ChatMessage): boolean {
+  return calls.every(({ function: { arguments: input } }) => {
+    try {
+      const value: unknown = JSON.parse(input);
+      return value instanceof Object && !Array.isArray(value);
+    } catch {
+      return false;
+    }
+  });
 }
 
 function refusal({ status = 500, headers = {}, body }: Script): Response {
