@@ -6,7 +6,7 @@ import { keepPending, newToken, takePending } from "../members/links.ts";
 import { startSession } from "../members/members.ts";
 import { memberOfAccount, memberOfAddress } from "../members/sign-in-by-account.ts";
 import { mailSignInLink } from "../members/sign-in-by-mail.ts";
-import { CALLBACK_PATH, clientSecretContext, DEFAULT_METHODS, supportedMethods } from "../members/sign-in-settings.ts";
+import { callbackUrl, clientSecretContext, DEFAULT_METHODS, supportedMethods } from "../members/sign-in-settings.ts";
 import type { SignInRow } from "../members/sign-in-store.ts";
 import type { MemberRow } from "../members/store.ts";
 import type { Account, PendingSignIn } from "../members/provider.ts";
@@ -111,16 +111,17 @@ signInPageRoutes.get("/oidc", async (c) => {
   await keepPending(c.env, state, pending, Date.now() + PENDING_MS);
   // Lax, since the provider's page sends the browser back.
   setCookie(c, cookieName(c, COOKIE), state, { ...cookieOptions(c, "Lax"), maxAge: PENDING_MS / 1000 });
-  return leave(c, await authorizationUrl(pending, { state, redirectUrl: redirectUrl(c) }));
+  return leave(c, await authorizationUrl(pending, { state, redirectUrl: callbackUrl(c.req.url, workspaceId) }));
 });
 
-signInPageRoutes.get("/oidc/callback", async (c) => {
+signInPageRoutes.get("/oidc/callback/:workspace_id", async (c) => {
   requireAddressLimit(c);
   const state = c.req.query("state") ?? "";
   // The cookie binds the state to the browser that began, and the object lets it be used once.
   const isOwn = STATE.test(state) && getCookie(c, cookieName(c, COOKIE)) === state;
   const pending = isOwn ? ((await takePending(c.env, state)) as PendingSignIn | undefined) : undefined;
-  if (!pending) return toPage(c, "", "expired");
+  // At the address of another workspace, the code is from its provider, and must not reach the one of this sign-in.
+  if (pending?.workspaceId !== c.req.param("workspace_id")) return toPage(c, "", "expired");
   const { workspaceId, slug } = pending;
   const account = await accountOf(c, pending, state);
   if (!account) return toPage(c, slug, "provider");
@@ -157,7 +158,7 @@ async function accountOf(c: AppContext, pending: PendingSignIn, state: string): 
   const { readAccount } = await import("../members/provider.ts");
   const parameters = new URL(c.req.url).searchParams;
   try {
-    return await readAccount(env, { pending, parameters, state, clientSecret, redirectUrl: redirectUrl(c) });
+    return await readAccount(env, { pending, parameters, state, clientSecret, redirectUrl: callbackUrl(c.req.url, workspaceId) });
   } catch (error) {
     logProblem("sign_in_provider_failed", { workspace_id: workspaceId }, error);
     return undefined;
@@ -173,10 +174,6 @@ async function findSettings(c: AppContext, slug: string): Promise<{ workspaceId:
   const { db } = newOperation(c.env, c.get("meter"), found.workspaceId);
   const [[settings]] = await db.batch([findSignInSettings(db, found.workspaceId)]);
   return { workspaceId: found.workspaceId, settings };
-}
-
-function redirectUrl(c: AppContext): string {
-  return new URL(CALLBACK_PATH, c.req.url).href;
 }
 
 /** Sends the browser to the sign-in page. */

@@ -1,5 +1,5 @@
 import { logProblem } from "../platform/telemetry/log.ts";
-import type { ChatMessage, ChatModel, ModelCall, ModelPart, ToolCall } from "../models/chat-model.ts";
+import type { ChatMessage, ChatModel, ModelCall, ModelPart, ReasoningField, ToolCall } from "../models/chat-model.ts";
 import { MAX_OUTPUT_TOKENS, type ModelLimits } from "../models/limits.ts";
 import { HandoffError, type ModelCallReport, type ModelObserver, type ToolRound, TurnSuspendedError } from "../models/model.ts";
 import { leastReasoningOptions, REASONING_ONLY, ReasoningFilter, reasoningOptions } from "../models/reasoning.ts";
@@ -89,6 +89,7 @@ class Step {
   isTruncated = false;
   private text = "";
   private reasoning = "";
+  private reasoningField: ReasoningField | undefined;
   private report: ModelCallReport | undefined;
   private readonly filter = new ReasoningFilter();
 
@@ -125,8 +126,10 @@ class Step {
 
   private *readPart(part: ModelPart, report: ModelCallReport): Generator<ReplyEvent, void> {
     if (part.type === "text") yield* this.readText(part.text);
-    else if (part.type === "reasoning") this.reasoning += part.text;
-    else if (part.type === "tool-call") this.toolCalls = [...this.toolCalls, part.call];
+    else if (part.type === "reasoning") {
+      this.reasoning += part.text;
+      this.reasoningField ??= part.field;
+    } else if (part.type === "tool-call") this.toolCalls = [...this.toolCalls, part.call];
     else if (part.type === "error") throw part.error;
     else if (part.type === "finish") {
       Object.assign(report, { finish: part.reason, ...(part.usage && { usage: part.usage }) });
@@ -137,8 +140,9 @@ class Step {
   }
 
   /** Yields the events of a call that an earlier attempt at the turn made. */
-  *replay({ text, reasoning, calls }: ToolRound): Generator<ReplyEvent, void> {
+  *replay({ text, reasoning, reasoningField, calls }: ToolRound): Generator<ReplyEvent, void> {
     this.reasoning = reasoning;
+    this.reasoningField = reasoningField;
     this.toolCalls = calls.map(({ call }) => call);
     yield* this.readText(text);
     yield this.textEvent(this.filter.end());
@@ -146,12 +150,14 @@ class Step {
 
   /** The call with what its tools returned. */
   toRound(calls: ToolRound["calls"]): ToolRound {
-    return { text: this.text, reasoning: this.reasoning, report: this.report!, calls };
+    const { text, reasoning, reasoningField } = this;
+    return { text, reasoning, reasoningField, report: this.report!, calls };
   }
 
   /** The call as an assistant message. It has the reasoning, which some models need together with the results of their tool calls. */
   message(): ChatMessage {
-    return { role: "assistant", text: this.text, reasoning: this.reasoning, toolCalls: this.toolCalls };
+    const { text, reasoning, reasoningField, toolCalls } = this;
+    return { role: "assistant", text, reasoning, reasoningField, toolCalls };
   }
 
   private *readText(delta: string): Generator<ReplyEvent, void> {

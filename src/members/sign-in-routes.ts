@@ -11,7 +11,7 @@ import { addProblem, valueError, valueErrorParams } from "../platform/http/valid
 import { needsScope, operationOf, requireGrantable } from "../workspaces/checks.ts";
 import { scopesOfRole } from "../workspaces/scopes.ts";
 import { findSignInSettings } from "../workspaces/store.ts";
-import { CALLBACK_PATH, changeSignIn, DEFAULT_METHODS, supportedMethods } from "./sign-in-settings.ts";
+import { callbackUrl, changeSignIn, DEFAULT_METHODS, supportedMethods } from "./sign-in-settings.ts";
 import type { SignInRow } from "./sign-in-store.ts";
 
 export const signInRoutes = createRouter("Members");
@@ -89,7 +89,7 @@ const signInSchema = z
     domains,
     redirect_url: z.string().meta({
       description: "The redirect URL to register at the provider.",
-      example: `https://support.example.com${CALLBACK_PATH}`,
+      example: "https://support.example.com/console/sign-in/oidc/callback/019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00",
     }),
     available_methods: z.array(z.enum(CONSOLE_METHODS)).meta({
       description: "The methods that can be allowed. `access` and `mail` need a configuration by the operator.",
@@ -192,7 +192,7 @@ function toSignIn(c: AppContext, row: SignInRow | undefined): z.infer<typeof sig
     methods: (row?.methods as ConsoleMethod[] | undefined) ?? [...DEFAULT_METHODS],
     oidc: oidcIssuer === null ? null : { issuer: oidcIssuer, client_id: oidcClientId ?? "", has_client_secret: oidcClientSecret !== null },
     domains: (row?.domains ?? []) as z.infer<typeof domains>,
-    redirect_url: new URL(CALLBACK_PATH, c.req.url).href,
+    redirect_url: callbackUrl(c.req.url, operationOf(c).workspaceId),
     available_methods: supportedMethods(c.env),
     updated_at: toTimestampOrNull(row?.updatedAt ?? null),
   };

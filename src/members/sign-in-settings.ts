@@ -20,8 +20,13 @@ export function supportedMethods(env: Env): ConsoleMethod[] {
   return CONSOLE_METHODS.filter((method) => !isMissing[method]);
 }
 
-/** The path that the identity provider returns the browser to. */
-export const CALLBACK_PATH = "/console/sign-in/oidc/callback";
+/**
+ * The address that a workspace's identity provider returns the browser to. Each workspace has its own: otherwise the provider of one
+ * workspace could send a person on to that of another, and would get the code that this one gives.
+ */
+export function callbackUrl(requestUrl: string, workspaceId: string): string {
+  return new URL(`/console/sign-in/oidc/callback/${workspaceId}`, requestUrl).href;
+}
 
 /** The client of an identity provider, as the settings give it. Without a secret, the client is a public one. */
 interface GivenProvider {

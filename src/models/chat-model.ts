@@ -6,6 +6,8 @@
 export interface ChatModel {
   /** The model's name on its server. */
   readonly name: string;
+  /** Whether OpenAI serves it, whose own models refuse fields that other servers read. */
+  readonly isOpenAi?: boolean;
   /** Calls the model. @throws ModelCallError if the server refuses; any other error if it cannot be reached. */
   stream(call: ModelCall): Promise<ModelStream>;
 }
@@ -27,8 +29,11 @@ export interface ReasoningFields {
 
 export type ChatMessage =
   | { role: "system" | "user"; text: string; images?: readonly PromptImage[] }
-  | { role: "assistant"; text: string; reasoning?: string; toolCalls?: readonly ToolCall[] }
+  | { role: "assistant"; text: string; reasoning?: string; reasoningField?: ReasoningField | undefined; toolCalls?: readonly ToolCall[] }
   | { role: "tool"; call: ToolCall; text: string };
+
+/** A field of a message in which a server writes its model's reasoning, and takes it back. Servers refuse it under another name. */
+export type ReasoningField = "reasoning_content" | "reasoning";
 
 /** An image that the model sees beside a text. */
 export interface PromptImage {
@@ -65,7 +70,8 @@ export interface TokenUsage {
 
 export type ModelPart =
   | { type: "text"; text: string }
-  | { type: "reasoning"; text: string }
+  /** `field` is undefined if the server does not take the reasoning back. */
+  | { type: "reasoning"; text: string; field?: ReasoningField }
   /** The model has begun to write tool calls. Each follows as a whole. */
   | { type: "tool-input" }
   | { type: "tool-call"; call: ToolCall }

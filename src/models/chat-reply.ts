@@ -1,5 +1,5 @@
 import { createParser } from "eventsource-parser";
-import type { FinishReason, ModelPart, ModelStream, TokenUsage, ToolCall } from "./chat-model.ts";
+import type { FinishReason, ModelPart, ModelStream, ReasoningField, TokenUsage, ToolCall } from "./chat-model.ts";
 import { StreamError } from "./stream-with-retry.ts";
 
 /*
@@ -37,6 +37,8 @@ interface CallFunction {
   name?: string | null;
   arguments?: unknown;
 }
+
+const REASONING_FIELDS: readonly ReasoningField[] = ["reasoning_content", "reasoning"];
 
 /** Reads the parts of one reply from its chunks. */
 class ChunkReader {
@@ -101,8 +103,10 @@ class ChunkReader {
     this.readCalls(chunk.tool_calls);
   }
 
-  private readDelta({ content, reasoning_content: reasoning, reasoning: plainReasoning, refusal, tool_calls: calls }: Delta): void {
-    this.addText("reasoning", reasoning ?? plainReasoning);
+  private readDelta(delta: Delta): void {
+    const { content, refusal, tool_calls: calls } = delta;
+    const field = REASONING_FIELDS.find((name) => delta[name]);
+    if (field) this.addText("reasoning", delta[field], field);
     if (Array.isArray(content)) for (const part of content) this.readContentPart(part as ContentPart | null);
     else this.addText("text", content);
     if (typeof refusal === "string" && refusal !== "") this.isRefused = true;
@@ -117,12 +121,12 @@ class ChunkReader {
     }
   }
 
-  private addText(type: "text" | "reasoning", text: unknown): void {
+  private addText(type: "text" | "reasoning", text: unknown, field?: ReasoningField): void {
     const added = typeof text === "number" ? String(text) : text;
     if (typeof added !== "string" || added === "") return;
     const last = this.parts.at(-1);
     if (last?.type === type) last.text += added;
-    else this.parts.push({ type, text: added });
+    else this.parts.push({ type, text: added, ...(field && { field }) });
   }
 
   private readCalls(pieces: unknown): void {
@@ -143,14 +147,15 @@ class ChunkReader {
   }
 
   /**
-   * Finds the tool call that a piece of a stream continues, or adds a new one. OpenAI numbers calls (`index`); some servers send
-   * only an `id`, and some neither, in which case a piece without a name continues the last call.
+   * Finds the tool call that a piece of a stream continues, or adds a new one. OpenAI numbers calls (`index`), but Gemini gives all of
+   * them the same number; some servers send only an `id`, and some neither, in which case a piece without a name continues the last call.
    */
   private callOf({ index, id }: CallPiece, isStart: boolean): ToolCall | undefined {
     const isNumbered = typeof index === "number";
     if (!isNumbered && !id && !isStart) return this.calls.at(-1);
-    const known = isNumbered ? this.numberedCalls.get(index) : id && this.calls.find((call) => call.id === id);
-    if (known) return known;
+    const known = isNumbered ? this.numberedCalls.get(index) : this.calls.find((call) => id && call.id === id);
+    const isOther = isStart && id && known?.id && known.id !== id;
+    if (known && !isOther) return known;
     if (this.calls.length === 0) this.parts.push({ type: "tool-input" });
     const call = { id: "", name: "", input: "" };
     this.calls.push(call);

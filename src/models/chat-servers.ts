@@ -30,12 +30,20 @@ export async function postToServer(
   throw new ModelCallError(response.status, response.headers.get("Retry-After"));
 }
 
+/** The hosts at which OpenAI and Azure serve OpenAI's models. */
+const OPENAI_HOST = /^(?:[\w-]+\.)?api\.openai\.com$|\.openai\.azure\.com$/;
+
 /** A model of an OpenAI-compatible server. */
 export function openAiModel(server: OpenAiServer, name: string, send?: typeof fetch): ChatModel {
+  const isOpenAi = OPENAI_HOST.test(new URL(server.baseUrl).hostname);
+  // OpenAI's models that reason take the new name alone, and other servers may know the old name alone.
+  const limit = isOpenAi ? "max_completion_tokens" : "max_tokens";
   return {
     name,
-    async stream({ abortSignal, ...call }) {
-      const body = { model: name, ...inputsOf(call, openAiMessage), stream_options: { include_usage: true } };
+    isOpenAi,
+    async stream({ abortSignal, maxOutputTokens, ...call }) {
+      const inputs = { [limit]: maxOutputTokens, ...inputsOf(call, openAiMessage) };
+      const body = { model: name, ...inputs, stream_options: { include_usage: true } };
       const response = await postToServer(server, "/chat/completions", body, { send, signal: abortSignal });
       return readReply(response.body ?? new Response("").body!, MAX_RESPONSE_BYTES);
     },
@@ -46,10 +54,10 @@ export function openAiModel(server: OpenAiServer, name: string, send?: typeof fe
 export function workersAiModel(ai: Ai, name: string, options: { gateway?: { id: string } }): ChatModel {
   return {
     name,
-    async stream({ abortSignal: signal, reasoning_effort: effort, ...call }) {
+    async stream({ abortSignal: signal, reasoning_effort: effort, maxOutputTokens, ...call }) {
       // Workers AI takes null if other servers take "none".
       const reasoning = effort && { reasoning_effort: effort === "none" ? null : effort };
-      const inputs = { ...inputsOf(call, workersAiMessage), ...reasoning };
+      const inputs = { max_tokens: maxOutputTokens, ...inputsOf(call, workersAiMessage), ...reasoning };
       // The generated types know neither all models nor all fields.
       const { run } = ai as unknown as { run: (model: string, inputs: object, options: object) => Promise<unknown> };
       const reply = await run.call(ai, name, inputs, { ...options, signal }).catch((error: unknown) => {
@@ -60,11 +68,10 @@ export function workersAiModel(ai: Ai, name: string, options: { gateway?: { id: 
   };
 }
 
-function inputsOf(call: Omit<ModelCall, "abortSignal">, toMessage: (message: ChatMessage) => object) {
-  const { messages, tools, toolChoice, maxOutputTokens, ...reasoning } = call;
+function inputsOf(call: Omit<ModelCall, "abortSignal" | "maxOutputTokens">, toMessage: (message: ChatMessage) => object) {
+  const { messages, tools, toolChoice, ...reasoning } = call;
   const listed = tools?.map((tool) => ({ type: "function", function: tool }));
   return {
-    max_tokens: maxOutputTokens,
     messages: messages.map(toMessage),
     ...(listed && { tools: listed, tool_choice: toolChoice }),
     ...reasoning,
@@ -75,10 +82,11 @@ function inputsOf(call: Omit<ModelCall, "abortSignal">, toMessage: (message: Cha
 function openAiMessage(message: ChatMessage): object {
   if (message.role === "tool") return { role: "tool", tool_call_id: message.call.id, content: message.text };
   if (message.role !== "assistant") return { role: message.role, content: contentOf(message) };
-  const { text, reasoning, toolCalls } = message;
+  const { text, reasoning, reasoningField, toolCalls } = message;
   const calls = toolCalls?.map((call) => ({ ...toolCall(call), ...(call.extra !== undefined && { extra_content: call.extra }) }));
   // Some servers refuse an empty text beside tool calls.
-  return { role: "assistant", content: calls ? text || null : text, ...(reasoning && { reasoning_content: reasoning }), tool_calls: calls };
+  const thought = reasoning && reasoningField && { [reasoningField]: reasoning };
+  return { role: "assistant", content: calls ? text || null : text, ...thought, tool_calls: calls };
 }
 
 /** Returns a text, or a text and images as their data. */
@@ -99,13 +107,13 @@ function toolCall({ id, name, input }: ToolCall) {
   return { id, type: "function", function: { name, arguments: jsonOf(input) } };
 }
 
-/** Returns arguments as JSON: servers refuse any others, even those that their own model wrote. */
+/** Returns arguments as the JSON of an object: servers refuse any others, even those that their own model wrote. */
 function jsonOf(input: string): string {
   try {
-    JSON.parse(input || "{}");
-    return input || "{}";
+    const value: unknown = JSON.parse(input);
+    return value instanceof Object && !Array.isArray(value) ? input : "{}";
   } catch {
-    return JSON.stringify(input);
+    return "{}";
   }
 }
 

@@ -1,5 +1,5 @@
 import type { HandoffReason } from "../platform/db/columns.ts";
-import type { FinishReason, JsonSchema, TokenUsage, ToolCall } from "./chat-model.ts";
+import type { FinishReason, JsonSchema, ReasoningField, TokenUsage, ToolCall } from "./chat-model.ts";
 import type { Passage, Retrieval } from "./retrieval.ts";
 
 /*
@@ -65,6 +65,7 @@ export interface ModelRequest {
 export interface ToolRound {
   text: string;
   reasoning: string;
+  reasoningField?: ReasoningField | undefined;
   report: ModelCallReport;
   calls: CalledTool[];
 }

@@ -29,10 +29,14 @@ export function findTokenVisitor(db: Database, { agentId, visitorId }: VisitorCl
   return findOwn(db, visitors, workspaceOf(agentId), visitorId);
 }
 
-/** Makes the visitor's tokens up to now invalid, for all agents of the workspace. */
+/**
+ * Makes the visitor's tokens up to now invalid, for all agents of the workspace, and those of the anonymous visitors that were merged
+ * into this one.
+ */
 export function endTokens(db: Database, { agentId, visitorId }: VisitorClaim, nowMs: number) {
   const isTheirs = isOwn(visitors, workspaceOf(agentId), visitorId);
-  return db.update(visitors).set({ tokensEndedAt: nowMs, updatedAt: nowMs }).where(isTheirs);
+  const isMerged = and(eq(visitors.workspaceId, workspaceOf(agentId)), eq(visitors.mergedInto, visitorId));
+  return db.update(visitors).set({ tokensEndedAt: nowMs, updatedAt: nowMs }).where(or(isTheirs, isMerged));
 }
 
 /** Lists how much all visitors of the agent's workspace sent today, by flow. */

@@ -27,6 +27,18 @@ describe("an answered reply", () => {
     expect((await converse({ text: good }, { modelName: "own" })).requests[0]?.model).toBe("own");
   });
 
+  test.each([
+    ["https://api.openai.com/v1", true],
+    ["https://eu.api.openai.com/v1/", true],
+    ["https://acme.openai.azure.com/openai/v1", true],
+    ["https://openai.azure.com.example.com/v1", false],
+    ["https://gateway.example.com/api.openai.com/v1", false],
+  ])("limits the tokens under the name that the server takes: %s", async (baseUrl, isOpenAi) => {
+    const [request] = (await converse({ text: good }, { baseUrl })).requests;
+    const { max_tokens: old, max_completion_tokens: limit } = request!;
+    expect([old, limit]).toEqual(isOpenAi ? [undefined, MAX_OUTPUT_TOKENS] : [MAX_OUTPUT_TOKENS, undefined]);
+  });
+
   test("ignores unknown ids", async () => {
     expect(await converse({ text: ["@sources p9 p1 t4\n", ANSWER] })).toMatchObject({ outcome: "answered", cited: ["billing"] });
   });

@@ -43,11 +43,12 @@ export async function converse(
   {
     limits = {},
     texts = TEXTS,
+    baseUrl = SERVER.OPENAI_BASE_URL,
     ...changes
-  }: Partial<ModelRequest> & { limits?: Partial<ModelLimits>; texts?: Record<string, string> } = {},
+  }: Partial<ModelRequest> & { limits?: Partial<ModelLimits>; texts?: Record<string, string>; baseUrl?: string } = {},
 ): Promise<Talk> {
   const standIn = new OpenAiStandIn(typeof script === "function" ? script : () => script);
-  const model = modelFor({ ...env, ...SERVER } as unknown as Env, {
+  const model = modelFor({ ...env, ...SERVER, OPENAI_BASE_URL: baseUrl } as unknown as Env, {
     fetch: standIn.fetch,
     limits: { ...LIMITS, ...limits },
   });

@@ -118,6 +118,17 @@ describe("a reply that is all reasoning", () => {
     ]);
   });
 
+  test("is asked for once more with the fields that OpenAI's models take", async () => {
+    const script = (_: ChatRequest, count: number): Script => (count === 1 ? { reasoning: ["Hm."] } : good);
+    const talk = await converse(script, { baseUrl: "https://api.openai.com/v1" });
+    expect(talk).toMatchObject({ text: ANSWER, cited: ["billing"] });
+    const fields = talk.requests.map((request) => [request.chat_template_kwargs, request.reasoning_effort]);
+    expect(fields).toEqual([
+      [undefined, undefined],
+      [undefined, "low"],
+    ]);
+  });
+
   test.each(thoughts)("is told apart from one that is empty, if there is no other: %s", async (_, thought) => {
     const log = vi.spyOn(console, "error");
     const { asked, error } = await tries(() => ({ ...thought, finishReason: "length" }));

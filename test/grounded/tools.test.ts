@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { MAX_TOOL_ROUNDS, TOOL_RESULT_TOKENS } from "../../src/models/limits.ts";
-import type { Tool, ToolOutcome } from "../../src/models/model.ts";
+import type { Tool, ToolOutcome, TurnSuspendedError } from "../../src/models/model.ts";
 import { load, newIndex } from "../knowledge/agent-index.ts";
 import { type ChatRequest, quotationsOf, type Script } from "../stand-ins/openai.ts";
 import { converse, TEXTS } from "./converse.ts";
@@ -62,10 +62,44 @@ describe("a tool", () => {
     expect(inputs).toEqual([]);
   });
 
+  test("is called as often as a server says that numbers all calls alike", async () => {
+    const { tool, inputs } = toolOf(({ order }) => ({ kind: "data", text: `${String(order)} is in Rotterdam.` }));
+    const piece = (id: string, name: string | undefined, input: string) =>
+      `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [{ index: 0, id, type: "function", function: { name, arguments: input } }] } }] })}\n\n`;
+    const pieces = [piece("a", tool.name, '{"order": "A1"}'), piece("b", tool.name, '{"order"'), piece("b", undefined, ': "B2"}')];
+    const talk = await converse(
+      (_, count) => (count === 1 ? { ...call({}), rawAt: { 0: pieces.join("") } } : { text: ["@sources t1\n", "A1 is in Rotterdam."] }),
+      { tools: [tool] },
+    );
+    expect(inputs).toEqual([{ order: "A1" }, { order: "B2" }]);
+    expect(talk.text).toBe("A1 is in Rotterdam.");
+  });
+
   test("that does not exist is not called", async () => {
     const { tool, inputs } = toolOf(() => ({ kind: "data", text: "" }));
     const talk = await converse((_, count) => (count === 1 ? call({}, "delete_everything") : { text: ["@unknown"] }), { tools: [tool] });
     expect({ outcome: talk.outcome, inputs }).toEqual({ outcome: "no_answer", inputs: [] });
+  });
+
+  test.each([
+    ["reasoning_content", { reasoning_content: "Hm. Look it up." }],
+    ["reasoning", { reasoning: "Hm. Look it up." }],
+    ["thinking", {}],
+  ] as const)("is called with reasoning that goes back in the field that it came in: %s", async (reasoningIn, sentBack) => {
+    const called: Script = { ...call({ order: "A1" }), reasoning: ["Hm. ", "Look it up."], reasoningIn };
+    const answer: Script = { text: ["@sources t1\n", "It is in Rotterdam."] };
+    const script = (_: ChatRequest, count: number) => (count === 1 ? called : answer);
+    const outcome: ToolOutcome = { kind: "data", text: "It is in Rotterdam." };
+    const ended = await converse(script, { tools: [toolOf(() => outcome).tool] });
+    // A turn that waited for the result goes on from the stored round.
+    const { tool } = toolOf(() => ({ kind: "awaited", from: "caller" }));
+    const { rounds } = (await converse(called, { tools: [tool] }).catch((error: unknown) => error)) as TurnSuspendedError;
+    const settled = rounds.map((round) => ({ ...round, calls: round.calls.map((one) => ({ ...one, outcome })) }));
+    const resumed = await converse(answer, { tools: [tool], rounds: settled });
+    for (const { text, requests } of [ended, resumed]) {
+      const { reasoning_content, reasoning } = requests.at(-1)!.messages.at(-2)!;
+      expect([text, { reasoning_content, reasoning }]).toEqual(["It is in Rotterdam.", sentBack]);
+    }
   });
 
   test("that fails hands off", async () => {

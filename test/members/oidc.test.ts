@@ -16,7 +16,7 @@ test("an invited member signs in with the account of the provider, which is boun
   expect(at.origin + at.pathname).toBe(`${provider.issuer}/authorize`);
   expect(Object.fromEntries(at.searchParams)).toMatchObject({
     client_id: "console",
-    redirect_uri: "https://service.test/console/sign-in/oidc/callback",
+    redirect_uri: `https://service.test/console/sign-in/oidc/callback/${workspace.id}`,
     response_type: "code",
     scope: "openid email profile",
     code_challenge_method: "S256",
@@ -132,6 +132,22 @@ test("a state works once, in the browser that began, and for its own workspace",
   const named = await visitor.begin(otherSlug);
   await others.gives(await others.sign({ nonce: named.searchParams.get("nonce")!, ...ADA }));
   expect((await visitor.comeBack(named, { iss: provider.issuer })).location?.hash).toBe("#problem=provider");
+});
+
+test("a code that comes back to the address of another workspace reaches no provider", async () => {
+  const [workspace, evil] = [await createWorkspace(), await createWorkspace()];
+  const [provider, evilProvider] = [await startProvider(), await startProvider()];
+  const slug = await useProvider(workspace, provider);
+  // The provider of one workspace sends a person on to that of the other, which returns him to the address of its own workspace.
+  const evilSlug = await useProvider(evil, evilProvider);
+  const [visitor, attacker] = [new Visitor(), new Visitor()];
+  const at = await visitor.begin(evilSlug);
+  const forwarded = await attacker.begin(slug);
+  forwarded.searchParams.set("state", at.searchParams.get("state")!);
+  expect((await visitor.comeBack(forwarded)).location?.href).toBe("https://service.test/console/#problem=expired");
+  expect(await visitor.session()).toBeUndefined();
+  for (const { host } of [provider, evilProvider])
+    expect((await receivedBy(host)).filter(({ place }) => place.endsWith("/token"))).toEqual([]);
 });
 
 test("a provider that states its issuer in the callback always has to", async () => {

@@ -93,7 +93,7 @@ export class Visitor {
   /** Comes back from the provider. */
   async comeBack(at: URL, parameters: Record<string, string> = {}) {
     const query = new URLSearchParams({ code: "c", state: at.searchParams.get("state")!, ...parameters });
-    return this.open(`/console/sign-in/oidc/callback?${query.toString()}`, "cross-site");
+    return this.open(`${new URL(at.searchParams.get("redirect_uri")!).pathname}?${query.toString()}`, "cross-site");
   }
 
   /** The session of the console; undefined if nobody is signed in. */

@@ -18,7 +18,7 @@ test("a workspace without settings lets keys sign in", async () => {
     methods: ["key"],
     oidc: null,
     domains: [],
-    redirect_url: "http://service.test/console/sign-in/oidc/callback",
+    redirect_url: `http://service.test/console/sign-in/oidc/callback/${workspace.id}`,
     available_methods: ["oidc", "key"],
     updated_at: null,
   });

@@ -3,6 +3,8 @@ export interface Script {
   /** The text deltas, in order. */
   text?: string[];
   reasoning?: string[];
+  /** Where the reasoning is; Mistral's is in parts of the content. */
+  reasoningIn?: "reasoning_content" | "reasoning" | "thinking";
   toolCalls?: { name: string; arguments: unknown }[];
   finishReason?: string | null;
   /** An error status. */
@@ -26,6 +28,8 @@ export interface Script {
 export interface ChatMessage {
   role: "system" | "developer" | "user" | "assistant" | "tool";
   content: string | null;
+  reasoning_content?: string;
+  reasoning?: string;
   tool_calls?: { function: { name: string; arguments: string } }[];
 }
 
@@ -37,6 +41,7 @@ export interface ChatRequest {
   tools?: { function: { name: string; description: string; parameters: unknown } }[];
   tool_choice?: string;
   max_tokens?: number;
+  max_completion_tokens?: number;
   reasoning_effort?: string | null;
   chat_template_kwargs?: { enable_thinking?: boolean };
 }
@@ -60,12 +65,25 @@ export class OpenAiStandIn {
     const asked: ChatRequest = JSON.parse(await request.text());
     this.keys.push(request.headers.get("Authorization"));
     this.requests.push(asked);
+    if (!asked.messages.every(hasObjects)) return refusal({ status: 400 });
     const script = this.scriptOf(asked, this.requests.length);
     await wait(script.delayMs, request.signal);
     if (script.status !== undefined && script.status !== 200) return refusal(script);
     const headers = { "Content-Type": script.contentType ?? "text/event-stream", ...script.headers };
     return new Response(script.body ?? streamOf(asked.model, script, request.signal), { headers });
   };
+}
+
+/** Whether the arguments of all calls of a message are JSON objects: Ollama refuses others. */
+function hasObjects({ tool_calls: calls = [] }: ChatMessage): boolean {
+  return calls.every(({ function: { arguments: input } }) => {
+    try {
+      const value: unknown = JSON.parse(input);
+      return value instanceof Object && !Array.isArray(value);
+    } catch {
+      return false;
+    }
+  });
 }
 
 function refusal({ status = 500, headers = {}, body }: Script): Response {
@@ -106,7 +124,7 @@ export function* eventsOf(model: string, script: Script): Generator<string, void
     `data: ${JSON.stringify({ id: "stand-in", object: "chat.completion.chunk", created: 1, model, choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`;
   let at = 0;
   const next = (written: string) => rawAt[at++] ?? written;
-  for (const piece of reasoning) yield next(chunk({ reasoning_content: piece }));
+  for (const piece of reasoning) yield next(chunk(reasoningDelta(piece, script.reasoningIn)));
   for (const piece of text) yield next(chunk({ role: "assistant", content: piece }));
   while (isEndless) yield next(chunk({ content: ENDLESS_PIECE }));
   for (const [index, call] of toolCalls.entries()) {
@@ -117,6 +135,10 @@ export function* eventsOf(model: string, script: Script): Generator<string, void
   }
   if (finishReason !== null) yield next(chunk({}, finishReason ?? (toolCalls.length > 0 ? "tool_calls" : "stop")));
   yield next("data: [DONE]\n\n");
+}
+
+function reasoningDelta(text: string, field: Script["reasoningIn"] = "reasoning_content"): object {
+  return field === "thinking" ? { content: [{ type: "thinking", thinking: [{ type: "text", text }] }] } : { [field]: text };
 }
 
 async function wait(ms: number | undefined, signal: AbortSignal): Promise<void> {

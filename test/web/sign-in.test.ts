@@ -8,8 +8,8 @@ import { type ConsoleWorkspace, createWorkspace, findBarriers, signIn } from "./
 
 const CLIENT = { client_id: "console", client_secret: "the-secret-of-the-console" };
 
-/** Runs a real OpenID Connect provider, where everybody has the address that he signs in with. @returns its issuer. */
-async function startProvider(): Promise<string> {
+/** Runs a real OpenID Connect provider of a workspace, where everybody has the address that he signs in with. @returns its issuer. */
+async function startProvider({ id: workspaceId }: ConsoleWorkspace): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
@@ -18,7 +18,7 @@ async function startProvider(): Promise<string> {
   });
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const provider = new Provider(issuer, {
-    clients: [{ ...CLIENT, redirect_uris: [`${service.url}/console/sign-in/oidc/callback`] }],
+    clients: [{ ...CLIENT, redirect_uris: [`${service.url}/console/sign-in/oidc/callback/${workspaceId}`] }],
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
     pkce: { required: () => true },
     ttl: { AccessToken: 600, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
@@ -44,7 +44,8 @@ async function signInAtProvider(page: Page, address: string): Promise<void> {
 }
 
 test("an owner sets up a provider, and people of the domain join with their company account", async () => {
-  const [workspace, issuer] = [await createWorkspace(), await startProvider()];
+  const workspace = await createWorkspace();
+  const issuer = await startProvider(workspace);
   const slug = await slugOf(workspace);
   const { page: owner } = await openPage();
   await signIn(owner, workspace.key);
@@ -57,7 +58,7 @@ test("an owner sets up a provider, and people of the domain join with their comp
   const methods = owner.locator("form", { hasText: "Ways to sign in" });
   await methods.getByRole("button", { name: "Save" }).click();
   await owner.getByText("Saved", { exact: true }).waitFor();
-  await expect.poll(() => provider.locator("pre").textContent()).toBe(`${service.url}/console/sign-in/oidc/callback`);
+  await expect.poll(() => provider.locator("pre").textContent()).toBe(`${service.url}/console/sign-in/oidc/callback/${workspace.id}`);
   await provider.getByRole("button", { name: "Save" }).click();
   await owner.getByText("One is stored.").waitFor();
   const domains = owner.locator("form", { hasText: "Who may join" });
@@ -163,7 +164,7 @@ test("the sign-in page asks for no key where keys are switched off, and says if 
   await owner.getByLabel("Your name").fill("Olga Owner");
   await owner.getByRole("button", { name: "Sign in" }).click();
   await owner.getByRole("navigation", { name: "Console" }).waitFor();
-  await workspace.call("PATCH", "/sign-in", { methods: ["oidc"], oidc: { issuer: await startProvider(), ...CLIENT } });
+  await workspace.call("PATCH", "/sign-in", { methods: ["oidc"], oidc: { issuer: await startProvider(workspace), ...CLIENT } });
   const { page } = await openPage();
   await page.goto(`${service.url}/console/?workspace=${await slugOf(workspace)}`);
   await expect.poll(() => page.getByLabel("API key or operator token").count()).toBe(0);

@@ -70,6 +70,20 @@ describe("POST /sessions/end", () => {
     expect(await statusesOf(agent.id, (await prove()).visitor_token, laptop.conversation_id)).toEqual(VALID);
   });
 
+  test("ends the tokens of the anonymous visitors who turned out to be the person, and not of others", async () => {
+    const { workspace, agent, visitor } = await createWidget();
+    const secret = await newSecret(workspace, agent.id);
+    const prove = async (more: object = {}) =>
+      (await visitor().write({ identity_token: await signJwt(secret, claimsOf("u-1")), ...more })).body;
+    const [anonymous, other] = [(await visitor().write({})).body, (await visitor().write({})).body];
+    const { visitor_token: token } = await prove({ visitor_token: anonymous.visitor_token, conversation_id: anonymous.conversation_id });
+    expect(await statusesOf(agent.id, anonymous.visitor_token, anonymous.conversation_id)).toEqual(VALID);
+    later();
+    expect((await end(agent.id, token)).status).toBe(204);
+    expect(await statusesOf(agent.id, anonymous.visitor_token, anonymous.conversation_id)).toEqual(REFUSED);
+    expect(await statusesOf(agent.id, other.visitor_token, other.conversation_id)).toEqual(VALID);
+  });
+
   test("an answer that was under way brings no valid token: it counts as issued when it was asked for", async () => {
     const asked = { agentId: AGENT, visitorId: VISITOR, anonId: "anon_1", issuedAtMs: Date.now() };
     later(5_000);
