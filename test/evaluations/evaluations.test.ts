@@ -416,10 +416,11 @@ describe("what is deleted", () => {
     expect(await continueEvaluation(env, message(id))).toBe("nothing_to_do");
   });
 
-  test("the ten latest runs of an agent are kept", async () => {
-    const { run, workspace, path } = await createFixture();
+  test("the ten latest runs of an agent are kept, also when another one is refused", async () => {
+    const { run, create, workspace, path } = await createFixture({}, { evaluation_cases_per_day: 11 });
     const ids: string[] = [];
     for (let at = 0; at < 11; at++) ids.push(await run([FRANCE]));
+    expect((await create([FRANCE])).status).toBe(429);
     const { data, total } = (await workspace.call("GET", `${path}?limit=20`)).body;
     expect([total, data.map(({ id }: { id: string }) => id)]).toEqual([10, ids.toReversed().slice(0, 10)]);
     expect(await rowsOf(ids[0]!)).toEqual([]);
