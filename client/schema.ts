@@ -4438,7 +4438,7 @@ export interface Operations {
     };
     answer: Schemas["EvaluationPage"];
   };
-  /** Add a case to an evaluation. The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones or, with several turns, one with the same messages or persona and the same tools; with `replaces`, it replaces the case at that position. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. An evaluation has at most 500 cases, which take at most 512 KiB together. Scope: `knowledge:write`. */
+  /** Add a case to an evaluation. The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones or, with several turns, one with the same messages or persona and the same tools; with `replaces`, it replaces the case at that position. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. For an evaluation of a `version`, it needs the scope `agents:write`, as creating that one does. An evaluation has at most 500 cases, which take at most 512 KiB together. Scope: `knowledge:write`. */
   addEvaluationCase: {
     input: {
       /** The agent's id or slug. */

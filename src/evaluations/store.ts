@@ -76,6 +76,8 @@ export function turnsOf({ previous, expect: { rehearsal } }: EvaluationCase): nu
 }
 
 interface Addition {
+  /** Whether the evaluation may be of a version other than the published one. */
+  mayAskVersions: boolean;
   /** The position of the case to replace; by default that of the case that asks the same. */
   replaces: number | undefined;
   window: VisitorWindow;
@@ -95,7 +97,7 @@ export function addCase(
   db: Database,
   { workspaceId, agentId, evaluationId }: EvaluationKey & { agentId: string },
   added: EvaluationCase,
-  { replaces, window, maxCases, maxBytes, maxUnfinished, nowMs }: Addition,
+  { mayAskVersions, replaces, window, maxCases, maxBytes, maxUnfinished, nowMs }: Addition,
 ) {
   const key = { workspaceId, evaluationId };
   const { question, previous, expect } = added;
@@ -106,6 +108,7 @@ export function addCase(
   const hasRoom = and(
     isOfAgent(evaluations, { workspaceId, agentId }),
     eq(evaluations.id, evaluationId),
+    mayAskVersions ? undefined : isNull(evaluations.version),
     sql`(${evaluations.casesCount} < ${maxCases} OR ${same} IS NOT NULL)`,
     sql`(${measureWithCase(db, key, added, replaces)}) <= ${maxBytes}`,
     sql`(${IS_UNFINISHED} OR ${countUnfinished(workspaceId)} < ${maxUnfinished})`,

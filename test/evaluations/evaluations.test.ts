@@ -90,6 +90,20 @@ describe("an evaluation", () => {
     expect((await create([REFUNDS], "Weekly")).body.version).toBeNull();
   });
 
+  test("of a version takes further cases only with that scope, and nothing changes without it", async () => {
+    const { workspace, path, create, add, read } = await createFixture();
+    const { key } = await createKey(workspace, ["knowledge:write"]);
+    const { body: ofDraft } = await workspace.call("POST", path, { cases: [REFUNDS], version: "draft" });
+    const { body: ofPublished } = await create([REFUNDS]);
+    const addWithout = (id: string) => send("POST", `/api/v1${path}/${id}/cases`, { token: key, body: FRANCE });
+    const refused = await addWithout(ofDraft.id);
+    expect([refused.status, refused.body.error]).toMatchObject([403, { code: "insufficient_scope", message: /agents:write/ }]);
+    expect((await read(ofDraft.id)).cases_count).toBe(1);
+    expect((await workspace.call("GET", "/usage")).body.usage.evaluation_cases_today).toBe(2);
+    expect((await addWithout(ofPublished.id)).status).toBe(201);
+    expect((await add(ofDraft.id, FRANCE)).status).toBe(201);
+  });
+
   test("leaves no conversation, no event, no lead, and uses no message of the quota", async () => {
     const { run, workspace } = await createFixture({}, { messages: 0 });
     await workspace.call("POST", "/webhooks", { url: "https://hooks.example.com/", events: ["*"] });
