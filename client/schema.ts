@@ -1311,7 +1311,7 @@ export interface Schemas {
     conversation_id?: string | null | undefined;
     /** The person who asks. Leave it out if the person is unknown. */
     user?: Schemas["EndUser"] | null | undefined;
-    /** The default is `api`. `playground` is for trying the agent out: the conversation never waits for a human, and a question that the agent cannot answer does not count as a gap. */
+    /** The default is `api`. `playground` is for trying the agent out: the conversation never waits for a human, contact details are not kept as a lead, and a question that the agent cannot answer does not count as a gap. */
     channel?: "api" | "playground" | undefined;
     /** Restricts the search to sources and curated answers whose `metadata` contain, for each of these keys, this value or one of these values. */
     filter?: Record<string, string | string[]> | null | undefined;
