@@ -2814,15 +2814,15 @@ export interface Schemas {
     recall: number | null;
     /** How many cases have a `source_id`. */
     recall_cases: number;
-    /** The Brier score of the confidence, among the cases that are right or wrong: 0 is best, 0.25 is as good as guessing. Null if there is no such case. */
+    /** The Brier score of the confidence, among the right and wrong answers, without hand-offs: 0 is best, 0.25 is as good as guessing. Null if there is no such case. */
     brier: number | null;
-    /** The cases by ranges of confidence. */
+    /** The answers by ranges of confidence, without hand-offs. */
     calibration: {
       /** The lowest confidence of the range. */
       from: number;
       /** The highest confidence of the range. */
       to: number;
-      /** How many right and wrong cases are in the range. */
+      /** How many right and wrong answers are in the range. */
       cases: number;
       /** Their average confidence. Null if there is no such case. */
       confidence: number | null;

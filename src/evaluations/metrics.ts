@@ -8,6 +8,8 @@ export interface Measured {
   verdict: Verdict | null;
   confidence: number | null;
   sourceFound: boolean | null;
+  /** How the answer came about, with the decision to answer or to hand off. */
+  trace: object;
 }
 
 const BUCKETS = 5;
@@ -16,8 +18,7 @@ const BUCKETS = 5;
 export function metricsOf(cases: readonly Measured[]) {
   const judged = cases.filter(({ verdict }) => verdict !== null && verdict !== "failed");
   const searched = cases.filter(({ sourceFound }) => sourceFound !== null);
-  // A hand-off gives no answer that the confidence could be compared with.
-  const answered = judged.filter(({ verdict, confidence }) => confidence !== null && verdict !== "refused");
+  const answered = judged.filter((one) => one.confidence !== null && isAnswered(one));
   return {
     accuracy: shareOf(judged, ({ verdict }) => verdict === "right"),
     recall: shareOf(searched, ({ sourceFound }) => sourceFound === true),
@@ -25,6 +26,12 @@ export function metricsOf(cases: readonly Measured[]) {
     brier: answered.length === 0 ? null : average(answered.map((one) => (one.confidence! - rightness(one)) ** 2)),
     calibration: Array.from({ length: BUCKETS }, (_, at) => bucketOf(answered, at)),
   };
+}
+
+/** Whether the agent answered. A hand-off gives no answer that the confidence could be compared with. */
+function isAnswered({ trace }: Measured): boolean {
+  const { decision } = trace as { decision?: { outcome: "answered" | "handed_off" } };
+  return decision?.outcome === "answered";
 }
 
 function bucketOf(answered: readonly Measured[], at: number) {

@@ -59,7 +59,7 @@ describe("an evaluation", () => {
     expect(result).toMatchObject({ status: "completed", done_count: 5, right_count: 3, wrong_count: 1, refused_count: 1, failed_count: 0 });
     expect(result.metrics).toMatchObject({ accuracy: 0.6, recall: 1, recall_cases: 1, brier: expect.any(Number) });
     const buckets: { cases: number }[] = result.metrics.calibration;
-    expect(buckets.map(({ cases }) => cases).reduce((sum, count) => sum + count)).toBe(4);
+    expect(buckets.map(({ cases }) => cases).reduce((sum, count) => sum + count)).toBe(3);
     expect(result.cases[4]).toMatchObject({ position: 4, source_found: true, change: null, before: null });
     expect(result.cases[0].answer).toContain("within five working days");
     expect(result.cases[0].trace.decision).toMatchObject({ outcome: "answered", reason: "confident", threshold: 0.5 });

@@ -35,6 +35,11 @@ const measured = (
   verdict,
   confidence,
   sourceFound,
+  trace: { decision: { outcome: "answered" } },
+});
+const handedOff = (verdict: Verdict, confidence: number, sourceFound: boolean | null = null): Measured => ({
+  ...measured(verdict, confidence, sourceFound),
+  trace: { decision: { outcome: "handed_off" } },
 });
 
 test("the figures of an evaluation count what has run and not failed, and its calibration what was answered", () => {
@@ -42,8 +47,10 @@ test("the figures of an evaluation count what has run and not failed, and its ca
     measured("right", 0.9, true),
     measured("right", 1, true),
     measured("wrong", 0.8, false),
-    measured("refused", 0.3, true),
-    measured("failed", 0),
+    handedOff("refused", 0.3, true),
+    handedOff("right", 0.1),
+    handedOff("wrong", 0.2),
+    handedOff("failed", 0),
     measured(null),
   ];
   const { calibration, ...figures } = metricsOf(cases);
