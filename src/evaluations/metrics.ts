@@ -64,11 +64,11 @@ const RANKS: Record<Verdict, number | null> = { wrong: 0, refused: 1, right: 2, 
 /** How a case differs from the earlier run: `new` if that run did not have it, null if it has no verdict in one of them. */
 type Difference = "better" | "worse" | "same" | "new";
 
-/** Returns a function that compares a case with the same case of an earlier run. */
+/** Returns a function that compares a case with the same case of an earlier run. Each case of that run is compared once, in their order. */
 export function comparer(earlier: readonly Measured[]): (one: Measured) => { before: Verdict | null; change: Difference | null } {
-  const byKey = new Map(earlier.map((one) => [keyOf(one), one]));
+  const byKey = Map.groupBy(earlier, keyOf);
   return (one) => {
-    const match = byKey.get(keyOf(one));
+    const match = byKey.get(keyOf(one))?.shift();
     if (!match) return { before: null, change: "new" };
     const before = match.verdict;
     const [was, is] = [before && RANKS[before], one.verdict && RANKS[one.verdict]];

@@ -81,3 +81,9 @@ test("cases are matched by their questions and those before them", () => {
   expect(compare({ ...measured("right", 1, null, "Why?"), previous: ["Who?"] })).toEqual({ before: "wrong", change: "better" });
   expect(compare(measured("right", 1, null, "How?"))).toEqual({ before: null, change: "new" });
 });
+
+test("cases that ask the same are matched in their order, each once", () => {
+  const compare = comparer([measured("wrong"), measured("right")]);
+  const changes = [measured("right"), measured("right"), measured("right")].map((one) => compare(one).change);
+  expect(changes).toEqual(["better", "same", "new"]);
+});
