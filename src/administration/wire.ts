@@ -30,7 +30,8 @@ const isOrigin = (value: string) => value === "*" || (!value.includes("*") && UR
 
 const DESCRIPTIONS = {
   ...ANSWER_DESCRIPTIONS,
-  inactivity_minutes: "The number of minutes without a message after which an answered conversation is resolved. A change applies to a conversation from its next message on.",
+  inactivity_minutes:
+    "The number of minutes without a message after which an answered conversation is resolved. A change applies to a conversation from its next message on.",
   tools: "Requests to your API, and tools of MCP servers, that the model may call while it answers.",
   allowed_origins:
     "The websites whose browsers may use the agent, such as https://www.example.com; * for all websites, an empty list for the hosted page only.",

@@ -4,7 +4,18 @@ import type { Database } from "../platform/db/client.ts";
 import type { ApprovalOutcome, ApprovalStatus } from "../platform/db/columns.ts";
 import { newId, shardOf } from "../platform/db/ids.ts";
 import { approvals, conversations, handoffs } from "../platform/db/schema.ts";
-import { exists, findOwn, IF_CHANGED, increasedTo, insertWhere, isOfConversation, isOwn, jsonIds, type Page, recordJson } from "../platform/db/sql.ts";
+import {
+  exists,
+  findOwn,
+  IF_CHANGED,
+  increasedTo,
+  insertWhere,
+  isOfConversation,
+  isOwn,
+  jsonIds,
+  type Page,
+  recordJson,
+} from "../platform/db/sql.ts";
 import { type ConversationKey, conversationExists, isConversation } from "./store.ts";
 
 const APPROVAL_JSON = recordJson(

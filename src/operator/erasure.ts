@@ -9,7 +9,15 @@ import { type Database, directoryDb, newOperation, type Operation } from "../pla
 import { sendWakeUps } from "../platform/queue.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { gateOf } from "../workspaces/gate.ts";
-import { eraseOwners, eraseSomeRows, eraseWorkspace, findDeletedWorkspace, isDeleted, listSomeOwners, WORKSPACE_TABLES } from "./erasure-store.ts";
+import {
+  eraseOwners,
+  eraseSomeRows,
+  eraseWorkspace,
+  findDeletedWorkspace,
+  isDeleted,
+  listSomeOwners,
+  WORKSPACE_TABLES,
+} from "./erasure-store.ts";
 import { releaseSlug } from "./store.ts";
 
 /** A wake-up for the erasure of one deleted workspace. */

@@ -295,7 +295,9 @@ test("after a decision the agent has no tools that the caller runs", async () =>
   const { body: told } = await ask({ message: "Please refund and cancel my order A1.", user: { id: "ann" } });
   const [{ id }] = (await workspace.call("GET", "/approvals")).body.data;
   await workspace.call("POST", `/approvals/${id}/decline`, { reason: "No." });
-  await vi.waitFor(async () => expect((await workspace.call("GET", `/conversations/${told.conversation_id}`)).body.messages).toHaveLength(3));
+  await vi.waitFor(async () =>
+    expect((await workspace.call("GET", `/conversations/${told.conversation_id}`)).body.messages).toHaveLength(3),
+  );
   const offered = (await requests()).map(({ tools }) => tools?.map((tool) => tool.function.name));
   expect(offered[0]).toContain("cancel_order");
   expect(offered[1]).not.toContain("cancel_order");

@@ -12,7 +12,19 @@ import { beginRequest } from "../../../src/platform/http/request-log.ts";
 import { createRouter } from "../../../src/platform/http/router.ts";
 import { Meter } from "../../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../../src/sweep/sweep.ts";
-import { createAgent, createKey, createWorkspace, databases, envWith, learn, listen, operate, query, send, type Workspace } from "../../harness.ts";
+import {
+  createAgent,
+  createKey,
+  createWorkspace,
+  databases,
+  envWith,
+  learn,
+  listen,
+  operate,
+  query,
+  send,
+  type Workspace,
+} from "../../harness.ts";
 import { fetchDocument, listOperations } from "./document.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
