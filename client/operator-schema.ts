@@ -371,7 +371,7 @@ export interface Schemas {
     updated_at: string;
     /** Instructions that the model reads before every question, in addition to the knowledge: tone, rules, subjects to avoid. */
     instructions: string | null;
-    /** The number of minutes without a message after which an answered conversation is resolved. */
+    /** The number of minutes without a message after which an answered conversation is resolved. A change applies to a conversation from its next message on. */
     inactivity_minutes: number;
     /** The name of the language model at its provider; null for the model of the deployment. */
     model: string | null;
@@ -520,7 +520,7 @@ export interface Schemas {
     welcome_message?: string | undefined;
     /** What visitors read when a human is needed, for every reason and in every language. */
     handoff_message?: string | undefined;
-    /** The number of minutes without a message after which an answered conversation is resolved. */
+    /** The number of minutes without a message after which an answered conversation is resolved. A change applies to a conversation from its next message on. */
     inactivity_minutes?: number | undefined;
     /** A paused agent answers no questions. */
     status?: "active" | "paused" | undefined;
@@ -665,7 +665,7 @@ export interface Schemas {
     welcome_message?: string | undefined;
     /** What visitors read when a human is needed, for every reason and in every language. */
     handoff_message?: string | undefined;
-    /** The number of minutes without a message after which an answered conversation is resolved. */
+    /** The number of minutes without a message after which an answered conversation is resolved. A change applies to a conversation from its next message on. */
     inactivity_minutes?: number | undefined;
     /** A paused agent answers no questions. */
     status?: "active" | "paused" | undefined;

@@ -296,7 +296,7 @@ export interface Schemas {
     updated_at: string;
     /** Instructions that the model reads before every question, in addition to the knowledge: tone, rules, subjects to avoid. */
     instructions?: string | null | undefined;
-    /** The number of minutes without a message after which an answered conversation is resolved. */
+    /** The number of minutes without a message after which an answered conversation is resolved. A change applies to a conversation from its next message on. */
     inactivity_minutes?: number | undefined;
     /** The name of the language model at its provider; null for the model of the deployment. */
     model?: string | null | undefined;
@@ -479,7 +479,7 @@ export interface Schemas {
     updated_at: string;
     /** Instructions that the model reads before every question, in addition to the knowledge: tone, rules, subjects to avoid. */
     instructions: string | null;
-    /** The number of minutes without a message after which an answered conversation is resolved. */
+    /** The number of minutes without a message after which an answered conversation is resolved. A change applies to a conversation from its next message on. */
     inactivity_minutes: number;
     /** The name of the language model at its provider; null for the model of the deployment. */
     model: string | null;
@@ -535,7 +535,7 @@ export interface Schemas {
     welcome_message?: string | undefined;
     /** What visitors read when a human is needed, for every reason and in every language. */
     handoff_message?: string | undefined;
-    /** The number of minutes without a message after which an answered conversation is resolved. */
+    /** The number of minutes without a message after which an answered conversation is resolved. A change applies to a conversation from its next message on. */
     inactivity_minutes?: number | undefined;
     /** A paused agent answers no questions. */
     status?: "active" | "paused" | undefined;
@@ -668,7 +668,7 @@ export interface Schemas {
     welcome_message?: string | undefined;
     /** What visitors read when a human is needed, for every reason and in every language. */
     handoff_message?: string | undefined;
-    /** The number of minutes without a message after which an answered conversation is resolved. */
+    /** The number of minutes without a message after which an answered conversation is resolved. A change applies to a conversation from its next message on. */
     inactivity_minutes?: number | undefined;
     /** A paused agent answers no questions. */
     status?: "active" | "paused" | undefined;
@@ -1311,7 +1311,7 @@ export interface Schemas {
     conversation_id?: string | null | undefined;
     /** The person who asks. Leave it out if the person is unknown. */
     user?: Schemas["EndUser"] | null | undefined;
-    /** The default is `api`. `playground` is for trying the agent out: the conversation never waits for a human, and a question that the agent cannot answer does not count as a gap. */
+    /** The default is `api`. `playground` is for trying the agent out: the conversation never waits for a human, contact details are not kept as a lead, and a question that the agent cannot answer does not count as a gap. */
     channel?: "api" | "playground" | undefined;
     /** Restricts the search to sources and curated answers whose `metadata` contain, for each of these keys, this value or one of these values. */
     filter?: Record<string, string | string[]> | null | undefined;
@@ -2814,15 +2814,15 @@ export interface Schemas {
     recall: number | null;
     /** How many cases have a `source_id`. */
     recall_cases: number;
-    /** The Brier score of the confidence, among the cases that are right or wrong: 0 is best, 0.25 is as good as guessing. Null if there is no such case. */
+    /** The Brier score of the confidence, among the right and wrong answers, without hand-offs: 0 is best, 0.25 is as good as guessing. Null if there is no such case. */
     brier: number | null;
-    /** The cases by ranges of confidence. */
+    /** The answers by ranges of confidence, without hand-offs. */
     calibration: {
       /** The lowest confidence of the range. */
       from: number;
       /** The highest confidence of the range. */
       to: number;
-      /** How many right and wrong cases are in the range. */
+      /** How many right and wrong answers are in the range. */
       cases: number;
       /** Their average confidence. Null if there is no such case. */
       confidence: number | null;
@@ -4438,7 +4438,7 @@ export interface Operations {
     };
     answer: Schemas["EvaluationPage"];
   };
-  /** Add a case to an evaluation. The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones or, with several turns, one with the same messages or persona and the same tools; with `replaces`, it replaces the case at that position. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. An evaluation has at most 500 cases, which take at most 512 KiB together. Scope: `knowledge:write`. */
+  /** Add a case to an evaluation. The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones or, with several turns, one with the same messages or persona and the same tools; with `replaces`, it replaces the case at that position. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. For an evaluation of a `version`, it needs the scope `agents:write`, as creating that one does. An evaluation has at most 500 cases, which take at most 512 KiB together. Scope: `knowledge:write`. */
   addEvaluationCase: {
     input: {
       /** The agent's id or slug. */

@@ -63,9 +63,9 @@ function gapsOfQuestions(questions: readonly GapQuestion[]): Gap[] {
     });
 }
 
-/** Makes the gaps of rated answers. An answer counts once, however many people rated it down. */
+/** Makes the gaps of rated answers. An answer counts once, by its latest rating, however many people rated it down. @param rated newest first. */
 function gapsOfRatings(rated: readonly RatedDown[]): Gap[] {
-  const answers = new Map(rated.map((rating) => [rating.messageId, rating]));
+  const answers = new Map(rated.toReversed().map((rating) => [rating.messageId, rating]));
   return [...answers.values()].flatMap(({ question, at, ...rest }): Gap[] => {
     if (question === null) return [];
     const example = { question, at, kind: "rated_down" as const, ...rest };

@@ -75,7 +75,7 @@ export async function importRecords(op: OperatorOperation, header: Header, sent:
   return { state: "importing", warnings };
 }
 
-/** Deletes what triggers counted while rows were added, before the first counts of the export are added. */
+/** Deletes what triggers counted while rows were added, before the first counts of the export are added or, if it has none, before the comparison. */
 async function clearTriggerCounts({ db, nowMs }: Operation, key: ImportKey): Promise<void> {
   for (let step = 0; step < STEPS_PER_REQUEST; step++) {
     const [first, ...rest] = clearCounts(db, key, ROWS_PER_STEP);
@@ -84,7 +84,7 @@ async function clearTriggerCounts({ db, nowMs }: Operation, key: ImportKey): Pro
     await db.batch([updateImport(db, key, { recountedAt: nowMs })]);
     return;
   }
-  throw new ImportError("unavailable", "Deleting the previous counts takes more than one request. Send the same records again.");
+  throw new ImportError("unavailable", "Deleting the previous counts takes more than one request. Send the same one again.");
 }
 
 async function addRows({ db }: Operation, key: ImportKey, { tables }: CheckedRecords): Promise<void> {
@@ -221,6 +221,8 @@ export async function checkImport(op: OperatorOperation, header: Header, end: En
   const workspace = JSON.parse(row.workspace) as StoredRow;
   if (workspace["slug"] !== header.slug)
     throw new ImportError("conflict", "The workspace's own record does not have the slug of the header.");
+  // An export without counts has sent none. The workspace's own record, which is the last one, has arrived.
+  if (row.recountedAt === null) await clearTriggerCounts(op, key);
   let progress: Progress = row.checked === null ? createProgress(key.exportId) : progressSchema.parse(JSON.parse(row.checked));
   for (let left = pages; left > 0; left--) {
     const page = await readPage(op, progress, workspace);

@@ -39,7 +39,7 @@ export const chatFields = z.object({
   user: endUserSchema.nullable().meta({ description: "The person who asks. Leave it out if the person is unknown." }).optional(),
   channel: z.enum(["api", "playground"]).optional().meta({
     description:
-      "The default is `api`. `playground` is for trying the agent out: the conversation never waits for a human, and a question that the agent cannot answer does not count as a gap.",
+      "The default is `api`. `playground` is for trying the agent out: the conversation never waits for a human, contact details are not kept as a lead, and a question that the agent cannot answer does not count as a gap.",
   }),
   filter: filterSchema,
   attachments: attachmentIds(),

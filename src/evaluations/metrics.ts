@@ -8,6 +8,8 @@ export interface Measured {
   verdict: Verdict | null;
   confidence: number | null;
   sourceFound: boolean | null;
+  /** How the answer came about, with the decision to answer or to hand off. */
+  trace: object;
 }
 
 const BUCKETS = 5;
@@ -16,8 +18,7 @@ const BUCKETS = 5;
 export function metricsOf(cases: readonly Measured[]) {
   const judged = cases.filter(({ verdict }) => verdict !== null && verdict !== "failed");
   const searched = cases.filter(({ sourceFound }) => sourceFound !== null);
-  // A hand-off gives no answer that the confidence could be compared with.
-  const answered = judged.filter(({ verdict, confidence }) => confidence !== null && verdict !== "refused");
+  const answered = judged.filter((one) => one.confidence !== null && isAnswered(one));
   return {
     accuracy: shareOf(judged, ({ verdict }) => verdict === "right"),
     recall: shareOf(searched, ({ sourceFound }) => sourceFound === true),
@@ -25,6 +26,12 @@ export function metricsOf(cases: readonly Measured[]) {
     brier: answered.length === 0 ? null : average(answered.map((one) => (one.confidence! - rightness(one)) ** 2)),
     calibration: Array.from({ length: BUCKETS }, (_, at) => bucketOf(answered, at)),
   };
+}
+
+/** Whether the agent answered. A hand-off gives no answer that the confidence could be compared with. */
+function isAnswered({ trace }: Measured): boolean {
+  const { decision } = trace as { decision?: { outcome: "answered" | "handed_off" } };
+  return decision?.outcome === "answered";
 }
 
 function bucketOf(answered: readonly Measured[], at: number) {
@@ -57,11 +64,11 @@ const RANKS: Record<Verdict, number | null> = { wrong: 0, refused: 1, right: 2, 
 /** How a case differs from the earlier run: `new` if that run did not have it, null if it has no verdict in one of them. */
 type Difference = "better" | "worse" | "same" | "new";
 
-/** Returns a function that compares a case with the same case of an earlier run. */
+/** Returns a function that compares a case with the same case of an earlier run. Each case of that run is compared once, in their order. */
 export function comparer(earlier: readonly Measured[]): (one: Measured) => { before: Verdict | null; change: Difference | null } {
-  const byKey = new Map(earlier.map((one) => [keyOf(one), one]));
+  const byKey = Map.groupBy(earlier, keyOf);
   return (one) => {
-    const match = byKey.get(keyOf(one));
+    const match = byKey.get(keyOf(one))?.shift();
     if (!match) return { before: null, change: "new" };
     const before = match.verdict;
     const [was, is] = [before && RANKS[before], one.verdict && RANKS[one.verdict]];

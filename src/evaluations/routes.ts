@@ -55,10 +55,12 @@ const MAX_UNFINISHED = 3;
 /** The size of all cases of an evaluation, which is also the limit of the body that creates it. */
 const MAX_CASES_BYTES = 512 * 1024;
 
-/** A version other than the published one needs the scope that may read it. */
+/** The scope that may read versions other than the published one. */
+const VERSION_SCOPE = "agents:write";
+
 const checkVersion = (c: AppContext) => {
   const { version } = c.req.valid("json" as never) as z.output<typeof evaluationInSchema>;
-  if (version !== null) requireScope(c, "agents:write");
+  if (version !== null) requireScope(c, VERSION_SCOPE);
 };
 
 /** A persona and criteria need a language model. */
@@ -136,7 +138,7 @@ const addCaseRoute = createRoute({
   method: "post",
   path: "/agents/{agent_id}/evaluations/{evaluation_id}/cases",
   summary: "Add a case to an evaluation",
-  description: `The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones or, with several turns, one with the same messages or persona and the same tools; with \`replaces\`, it replaces the case at that position. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. An evaluation has at most ${MAX_CASES} cases, which take at most ${MAX_CASES_BYTES / 1024} KiB together.`,
+  description: `The case runs in the background; the other cases keep their results. It replaces a case that asks the same question after the same ones or, with several turns, one with the same messages or persona and the same tools; with \`replaces\`, it replaces the case at that position. An evaluation that has ended runs again until the case has its result; one that has failed also runs its other cases. For an evaluation of a \`version\`, it needs the scope \`${VERSION_SCOPE}\`, as creating that one does. An evaluation has at most ${MAX_CASES} cases, which take at most ${MAX_CASES_BYTES / 1024} KiB together.`,
   ...needsScope("knowledge:write"),
   checkInput: checkModel,
   request: { params: evaluationParams, query: addCaseQuery, body: jsonBody(caseInSchema) },
@@ -149,7 +151,8 @@ evaluationRoutes.openapi(addCaseRoute, async (c) => {
   const { db, workspaceId, nowMs } = operationOf(c);
   const key = { workspaceId, evaluationId };
   const window = dayWindow("evaluation_cases", c.get("caller").workspace.limits.evaluation_cases_per_day, nowMs);
-  const limits = { replaces, window, maxCases: MAX_CASES, maxBytes: MAX_CASES_BYTES, maxUnfinished: MAX_UNFINISHED, nowMs };
+  const mayAskVersions = c.get("caller").key.scopes.includes(VERSION_SCOPE);
+  const limits = { mayAskVersions, replaces, window, maxCases: MAX_CASES, maxBytes: MAX_CASES_BYTES, maxUnfinished: MAX_UNFINISHED, nowMs };
   const given = c.req.valid("json");
   const [[evaluation], sent, [size], [added]] = await db.batch([
     findEvaluation(db, workspaceId, agentId, evaluationId),
@@ -158,6 +161,7 @@ evaluationRoutes.openapi(addCaseRoute, async (c) => {
     ...addCase(db, { ...key, agentId }, given, limits),
   ]);
   if (!evaluation) throw notFound("evaluation");
+  if (evaluation.version !== null) requireScope(c, VERSION_SCOPE);
   if (!added) {
     const full = fullWindow([window], sent, turnsOf(given));
     if (full) throw flowLimited(full, nowMs);

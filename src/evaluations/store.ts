@@ -32,7 +32,7 @@ const KEPT_RUNS = 10;
 
 /**
  * Adds an evaluation with its cases, if the agent and its version exist, the workspace has fewer than `maxUnfinished` unfinished ones, and the day's
- * limit has room for their turns. An evaluation with the same id is left unchanged. The agent's oldest finished evaluations are deleted.
+ * limit has room for their turns. An evaluation with the same id is left unchanged. If it is added, the agent's oldest finished evaluations are deleted.
  */
 export function createEvaluation(
   db: Database,
@@ -57,7 +57,8 @@ export function createEvaluation(
     previous: sql`json_each.value -> '$.previous'`,
     expect: sql`json_each.value -> '$.expect'`,
   };
-  const old = sql`(SELECT id FROM ${evaluations} WHERE workspace_id = ${workspaceId} AND agent_id = ${agentId}
+  // A refused evaluation takes no place, so nothing is deleted for it.
+  const old = sql`(SELECT id FROM ${evaluations} WHERE ${added} AND workspace_id = ${workspaceId} AND agent_id = ${agentId}
     AND status IN ('completed', 'failed') ORDER BY id DESC LIMIT -1 OFFSET ${KEPT_RUNS - 1})`;
   return [
     insertWhere(db, evaluations, evaluation, condition).onConflictDoNothing(),
@@ -75,6 +76,8 @@ export function turnsOf({ previous, expect: { rehearsal } }: EvaluationCase): nu
 }
 
 interface Addition {
+  /** Whether the evaluation may be of a version other than the published one. */
+  mayAskVersions: boolean;
   /** The position of the case to replace; by default that of the case that asks the same. */
   replaces: number | undefined;
   window: FlowWindow;
@@ -94,7 +97,7 @@ export function addCase(
   db: Database,
   { workspaceId, agentId, evaluationId }: EvaluationKey & { agentId: string },
   added: EvaluationCase,
-  { replaces, window, maxCases, maxBytes, maxUnfinished, nowMs }: Addition,
+  { mayAskVersions, replaces, window, maxCases, maxBytes, maxUnfinished, nowMs }: Addition,
 ) {
   const key = { workspaceId, evaluationId };
   const { question, previous, expect } = added;
@@ -105,6 +108,7 @@ export function addCase(
   const hasRoom = and(
     isOfAgent(evaluations, { workspaceId, agentId }),
     eq(evaluations.id, evaluationId),
+    mayAskVersions ? undefined : isNull(evaluations.version),
     sql`(${evaluations.casesCount} < ${maxCases} OR ${same} IS NOT NULL)`,
     sql`(${measureWithCase(db, key, added, replaces)}) <= ${maxBytes}`,
     sql`(${IS_UNFINISHED} OR ${countUnfinished(workspaceId)} < ${maxUnfinished})`,

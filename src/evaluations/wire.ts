@@ -75,18 +75,20 @@ const metricsSchema = z
     accuracy: share("The share of right cases among those that did not fail."),
     recall: share("Among the cases with a `source_id`, the share in which the search found it, whether or not the answer cites it."),
     recall_cases: count("How many cases have a `source_id`."),
-    brier: share("The Brier score of the confidence, among the cases that are right or wrong: 0 is best, 0.25 is as good as guessing."),
+    brier: share(
+      "The Brier score of the confidence, among the right and wrong answers, without hand-offs: 0 is best, 0.25 is as good as guessing.",
+    ),
     calibration: z
       .array(
         z.object({
           from: z.number().meta({ description: "The lowest confidence of the range.", example: 0.8 }),
           to: z.number().meta({ description: "The highest confidence of the range.", example: 1 }),
-          cases: count("How many right and wrong cases are in the range."),
+          cases: count("How many right and wrong answers are in the range."),
           confidence: share("Their average confidence."),
           right: share("The share of them that is right. If the agent is well calibrated, it is close to the confidence."),
         }),
       )
-      .meta({ description: "The cases by ranges of confidence." }),
+      .meta({ description: "The answers by ranges of confidence, without hand-offs." }),
   })
   .openapi("EvaluationMetrics");
 

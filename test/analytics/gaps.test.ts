@@ -127,6 +127,13 @@ test("a list of gaps costs one round trip", async () => {
   expect((await costOf(() => list())).d1_trips).toBe(1);
 });
 
+test("an answer that several rated down has the time and the comment of the latest rating", () => {
+  const rating = (at: number) => ({ question: "Do students pay less?", conversationId: "c", messageId: "m", comment: `at ${at}`, at });
+  const curated = [{ question: "Do students pay less?", updatedAt: 2 }];
+  const gaps = groupGaps({ questions: [], ratedDown: [rating(3), rating(1)], curated }, "en");
+  expect(gaps).toMatchObject([{ ratedDown: 1, lastAt: 3, examples: [{ comment: "at 3" }] }]);
+});
+
 test("as many questions as are read at most are grouped in linear time", () => {
   const questions = Array.from({ length: 200 }, (_, at) => ({
     question: `${"Where is the parcel that I am waiting for ".repeat(12)}${at}`.slice(-500),

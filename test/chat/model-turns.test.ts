@@ -203,6 +203,17 @@ test("contact details that the visitor wrote are stored once, however often the 
   expect(events).toEqual([{ size: 1 }]);
 });
 
+test("contact details in the playground are not stored, and the model goes on as if they were", async () => {
+  const { questionWith, run, requests, workspace } = await createAgentWithModel((_, count) =>
+    count === 1
+      ? { toolCalls: [{ name: "collect_lead", arguments: { email: "ann@example.com" } }] }
+      : { text: ["@sources t1\nThanks, noted."] },
+  );
+  await run({ ...questionWith("Send me an offer: ann@example.com"), channel: "playground" });
+  expect((await workspace.call("GET", "/leads")).body.total).toBe(0);
+  expect(requests[1]?.messages.at(-1)?.content).toContain("The contact details are kept");
+});
+
 test.each([
   { email: "else@example.com" },
   { phone: "+43 1 9999999" },

@@ -59,7 +59,7 @@ describe("an evaluation", () => {
     expect(result).toMatchObject({ status: "completed", done_count: 5, right_count: 3, wrong_count: 1, refused_count: 1, failed_count: 0 });
     expect(result.metrics).toMatchObject({ accuracy: 0.6, recall: 1, recall_cases: 1, brier: expect.any(Number) });
     const buckets: { cases: number }[] = result.metrics.calibration;
-    expect(buckets.map(({ cases }) => cases).reduce((sum, count) => sum + count)).toBe(4);
+    expect(buckets.map(({ cases }) => cases).reduce((sum, count) => sum + count)).toBe(3);
     expect(result.cases[4]).toMatchObject({ position: 4, source_found: true, change: null, before: null });
     expect(result.cases[0].answer).toContain("within five working days");
     expect(result.cases[0].trace.decision).toMatchObject({ outcome: "answered", reason: "confident", threshold: 0.5 });
@@ -88,6 +88,20 @@ describe("an evaluation", () => {
     const refused = await send("POST", `/api/v1${path}/evaluations`, { token: key, body });
     expect([refused.status, refused.body.error]).toMatchObject([403, { code: "insufficient_scope", message: /agents:write/ }]);
     expect((await create([REFUNDS], "Weekly")).body.version).toBeNull();
+  });
+
+  test("of a version takes further cases only with that scope, and nothing changes without it", async () => {
+    const { workspace, path, create, add, read } = await createFixture();
+    const { key } = await createKey(workspace, ["knowledge:write"]);
+    const { body: ofDraft } = await workspace.call("POST", path, { cases: [REFUNDS], version: "draft" });
+    const { body: ofPublished } = await create([REFUNDS]);
+    const addWithout = (id: string) => send("POST", `/api/v1${path}/${id}/cases`, { token: key, body: FRANCE });
+    const refused = await addWithout(ofDraft.id);
+    expect([refused.status, refused.body.error]).toMatchObject([403, { code: "insufficient_scope", message: /agents:write/ }]);
+    expect((await read(ofDraft.id)).cases_count).toBe(1);
+    expect((await workspace.call("GET", "/usage")).body.usage.evaluation_cases_today).toBe(2);
+    expect((await addWithout(ofPublished.id)).status).toBe(201);
+    expect((await add(ofDraft.id, FRANCE)).status).toBe(201);
   });
 
   test("leaves no conversation, no event, no lead, and uses no message of the quota", async () => {
@@ -416,10 +430,11 @@ describe("what is deleted", () => {
     expect(await continueEvaluation(env, message(id))).toBe("nothing_to_do");
   });
 
-  test("the ten latest runs of an agent are kept", async () => {
-    const { run, workspace, path } = await createFixture();
+  test("the ten latest runs of an agent are kept, also when another one is refused", async () => {
+    const { run, create, workspace, path } = await createFixture({}, { evaluation_cases_per_day: 11 });
     const ids: string[] = [];
     for (let at = 0; at < 11; at++) ids.push(await run([FRANCE]));
+    expect((await create([FRANCE])).status).toBe(429);
     const { data, total } = (await workspace.call("GET", `${path}?limit=20`)).body;
     expect([total, data.map(({ id }: { id: string }) => id)]).toEqual([10, ids.toReversed().slice(0, 10)]);
     expect(await rowsOf(ids[0]!)).toEqual([]);

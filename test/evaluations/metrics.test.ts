@@ -35,6 +35,11 @@ const measured = (
   verdict,
   confidence,
   sourceFound,
+  trace: { decision: { outcome: "answered" } },
+});
+const handedOff = (verdict: Verdict, confidence: number, sourceFound: boolean | null = null): Measured => ({
+  ...measured(verdict, confidence, sourceFound),
+  trace: { decision: { outcome: "handed_off" } },
 });
 
 test("the figures of an evaluation count what has run and not failed, and its calibration what was answered", () => {
@@ -42,8 +47,10 @@ test("the figures of an evaluation count what has run and not failed, and its ca
     measured("right", 0.9, true),
     measured("right", 1, true),
     measured("wrong", 0.8, false),
-    measured("refused", 0.3, true),
-    measured("failed", 0),
+    handedOff("refused", 0.3, true),
+    handedOff("right", 0.1),
+    handedOff("wrong", 0.2),
+    handedOff("failed", 0),
     measured(null),
   ];
   const { calibration, ...figures } = metricsOf(cases);
@@ -73,4 +80,10 @@ test("cases are matched by their questions and those before them", () => {
   expect(compare(measured("right", 1, null, "Why?"))).toEqual({ before: "right", change: "same" });
   expect(compare({ ...measured("right", 1, null, "Why?"), previous: ["Who?"] })).toEqual({ before: "wrong", change: "better" });
   expect(compare(measured("right", 1, null, "How?"))).toEqual({ before: null, change: "new" });
+});
+
+test("cases that ask the same are matched in their order, each once", () => {
+  const compare = comparer([measured("wrong"), measured("right")]);
+  const changes = [measured("right"), measured("right"), measured("right")].map((one) => compare(one).change);
+  expect(changes).toEqual(["better", "same", "new"]);
 });

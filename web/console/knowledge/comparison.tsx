@@ -83,10 +83,9 @@ export function Comparison({ agentId, id, earlierId }: Props) {
 }
 
 function pairsOf(before: Result, now: Result): Pair[] {
-  const earlier = new Map(before.cases.map((one) => [identityOf(one), one]));
-  const pairs = now.cases.map((one): Pair => ({ before: earlier.get(identityOf(one)), now: one }));
-  const matched = new Set(pairs.map((pair) => pair.before));
-  return [...pairs, ...before.cases.filter((one) => !matched.has(one)).map((one): Pair => ({ before: one, now: undefined }))];
+  const earlier = Map.groupBy(before.cases, identityOf);
+  const pairs = now.cases.map((one): Pair => ({ before: earlier.get(identityOf(one))?.shift(), now: one }));
+  return [...pairs, ...[...earlier.values()].flat().map((one): Pair => ({ before: one, now: undefined }))];
 }
 
 function differenceOf({ before, now }: Pair): Difference {
