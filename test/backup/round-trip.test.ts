@@ -9,7 +9,19 @@ import { newOperation } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
-import { createAgent, createNeighbour, createWorkspace, deliver, fileForm, learn, listen, newAddress, operate, query, send } from "../harness.ts";
+import {
+  createAgent,
+  createNeighbour,
+  createWorkspace,
+  deliver,
+  fileForm,
+  learn,
+  listen,
+  newAddress,
+  operate,
+  query,
+  send,
+} from "../harness.ts";
 import { complete, eraseWhole, type ExportFile, exportWorkspace, importFile, importOperation, sendRecords } from "./file.ts";
 import { answersOf, createFullWorkspace, type FullWorkspace, rowsOf } from "./full-workspace.ts";
 
