@@ -104,7 +104,10 @@ test("an erased person is found nowhere, and the others stay", async () => {
   const rows = ["visitors", "conversations", "messages", "handoffs", "leads", "events", "delivery_attempts"];
   expect(before).toEqual(expect.arrayContaining([...rows, "message_feedback", "answer_drafts", "unanswered_questions"]));
   for (const object of ["LEADS.", "CONVERSATIONS.", "FILES."]) {
-    expect(before.some((place) => place.startsWith(object)), object).toBe(true);
+    expect(
+      before.some((place) => place.startsWith(object)),
+      object,
+    ).toBe(true);
   }
   const path = `/privacy/visitors${by({ email })}`;
   const erased = await workspace.call("DELETE", path);
