@@ -14,6 +14,8 @@ export interface Behaviour {
   times?: number;
   /** The pause after each time. */
   everyMs?: number;
+  /** Answers only once its host gets another behaviour. */
+  waits?: boolean;
   /** Whether the body is compressed. */
   gzip?: boolean;
   /** Keeps silent until the client closes the connection, or breaks it: at once, or after the body. */

@@ -10,6 +10,8 @@ import { SITEVERIFY_PLACE, verifyToken } from "./stand-ins/siteverify.ts";
 
 const behavioursByPlace = new Map<string, Behaviour[]>();
 const receivedByHost = new Map<string, Received[]>();
+/** Lets the answers go on that wait for another behaviour of their host. */
+const releasesByHost = new Map<string, (() => void)[]>();
 
 /**
  * Stands in for other hosts: answers the requests of the service over real connections. An address is a host,
@@ -30,6 +32,7 @@ export async function answerOutbound(request: IncomingMessage, response: ServerR
   const isSiteverify = path === SITEVERIFY_PLACE;
   const behaviour = isSiteverify ? verifyToken(request.headers["content-type"] ?? "", body.toString()) : undefined;
   const next = behaviour ?? nextBehaviour([path + url.search, path, host]);
+  if (next.waits) await new Promise<void>((resolve) => releasesByHost.set(host, [...(releasesByHost.get(host) ?? []), resolve]));
   if (!next.mcp) return behave(next, response);
   const { status, headers, body: answer } = await answerMcp(next.mcp, requestOf(request, url, body), body.toString());
   response.writeHead(status, Object.fromEntries(headers));
@@ -43,7 +46,11 @@ function requestOf({ method = "GET", headers }: IncomingMessage, url: URL, body:
 
 function control({ pathname, searchParams }: URL, body: Buffer, response: ServerResponse): void {
   const at = searchParams.get("at") ?? "";
-  if (pathname === "/behaviours") behavioursByPlace.set(at, JSON.parse(body.toString()) as Behaviour[]);
+  if (pathname === "/behaviours") {
+    behavioursByPlace.set(at, JSON.parse(body.toString()) as Behaviour[]);
+    for (const release of releasesByHost.get(at) ?? []) release();
+    releasesByHost.delete(at);
+  }
   response.end(JSON.stringify(receivedOf(at)));
 }
 

@@ -12,7 +12,7 @@ import { createAgent, createWorkspace, createWorkspaceOn, learn, operate, query,
 import { HANDBOOK, KNOWN, UNKNOWN } from "./handbook.ts";
 import { questionOf } from "./question.ts";
 
-const PERIOD = new Date().toISOString().slice(0, 7);
+const thisMonth = () => new Date().toISOString().slice(0, 7);
 
 async function createAgentWithQuota(limits: Record<string, unknown>, beside?: Workspace) {
   const workspace = await (beside ? createWorkspaceOn(shardOf(beside.id), { limits }) : createWorkspace({ limits }));
@@ -75,11 +75,12 @@ test("one workspace's questions do not use another's quota", async () => {
 
 test("the next month starts with nothing used", async () => {
   const { workspace, agent, ask } = await createAgentWithQuota({ messages: 1 });
+  const month = thisMonth();
   expect((await ask()).status).toBe(200);
   expect((await ask()).status).toBe(402);
   const runner = new TurnRunner(env, { answer: async () => ({ outcome: "no_answer", confidence: 0 }) });
   const inMonth = (period: string) => runner.run(knownQuestion(workspace, agent.id, { quota: { period, limit: 1 } }), new Meter());
-  expect(await inMonth(PERIOD)).toEqual({ outcome: "quota_exceeded" });
+  expect(await inMonth(month)).toEqual({ outcome: "quota_exceeded" });
   expect(await inMonth("2099-01")).toMatchObject({ outcome: "answered" });
   expect(await inMonth("2099-01")).toEqual({ outcome: "quota_exceeded" });
   const periods = await query(
@@ -88,14 +89,14 @@ test("the next month starts with nothing used", async () => {
     workspace.id,
   );
   expect(periods).toEqual([
-    { period: PERIOD, messages: 1 },
+    { period: month, messages: 1 },
     { period: "2099-01", messages: 1 },
   ]);
 });
 
 test("a repeated first batch counts the question once, at the limit too", async () => {
   const { workspace, agent } = await createAgentWithQuota({ messages: 1 });
-  const question = knownQuestion(workspace, agent.id, { quota: { period: PERIOD, limit: 1 } });
+  const question = knownQuestion(workspace, agent.id, { quota: { period: thisMonth(), limit: 1 } });
   const { db } = newOperation(env, new Meter(), workspace.id);
   for (let run = 0; run < 3; run++) {
     const { stored } = await beginTurn(db, question);
@@ -133,7 +134,7 @@ test("a model that fails is a hand-off, and the message is refunded", async () =
 
 test("a failing model in a new conversation leaves the last message of the quota unused", async () => {
   const { workspace, agent, ask } = await createAgentWithQuota({ messages: 1 });
-  const question = knownQuestion(workspace, agent.id, { quota: { period: PERIOD, limit: 1 } });
+  const question = knownQuestion(workspace, agent.id, { quota: { period: thisMonth(), limit: 1 } });
   expect(await new TurnRunner(env, BROKEN).run(question, new Meter())).toMatchObject({
     outcome: "answered",
     answer: { needs_human: true },
@@ -182,7 +183,7 @@ test("a question that is refused leaves nothing in the storage of its conversati
   const unknown = crypto.randomUUID();
   expect((await ask({ conversation_id: unknown })).status).toBe(404);
   expect(await sizeOf(unknown)).toBe(await sizeOf(crypto.randomUUID()));
-  const question = knownQuestion(workspace, agent.id, { quota: { period: PERIOD, limit: 1 } });
+  const question = knownQuestion(workspace, agent.id, { quota: { period: thisMonth(), limit: 1 } });
   const session = env.SESSION.getByName(`${workspace.id}/${question.conversationId}`);
   expect((await session.ask(question)).result.outcome).toBe("quota_exceeded");
   expect(await sizeOf(question.conversationId)).toBe(await sizeOf(unknown));

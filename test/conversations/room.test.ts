@@ -110,6 +110,7 @@ test("a question that an earlier attempt stored is answered, whatever room is le
 });
 
 test("over the API, only messages that humans are to answer count among the day's messages of visitors", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2027, 3, 1, 12) });
   const { workspace, agentId, ask, read } = await createFixture(100);
   await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { visitor_messages_per_day: 2 } });
   const usage = async () => (await workspace.call("GET", "/usage")).body.usage;
@@ -140,6 +141,7 @@ test("over the API, only messages that humans are to answer count among the day'
 });
 
 test("on a full day a visitor's wish for a human is refused, unless a human has the conversation", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2027, 3, 1, 12) });
   const { workspace, agentId, read } = await createFixture(100);
   const asked = await send("POST", `/widget/v1/agents/${agentId}/messages`, { body: { message: KNOWN } });
   const { conversation_id: id, visitor_token: token } = asked.body;

@@ -1,6 +1,6 @@
 import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import { encryptSecret } from "../../src/platform/crypto/secrets.ts";
 import { newOperation } from "../../src/platform/db/client.ts";
@@ -24,6 +24,8 @@ import {
 import { join } from "../members/team.ts";
 
 const KNOWN = "When are refunds paid?";
+
+afterEach(() => void vi.useRealTimers());
 
 /** A person who has used every way in, with a mark in everything they said, beside another who must stay. */
 async function live() {
@@ -156,6 +158,7 @@ test("the record of an erasure is kept if it deleted something, and otherwise fo
 });
 
 test("beyond the day's erasures nothing is erased", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2027, 3, 1, 12) });
   const workspace = await createWorkspace({ limits: { erasures_per_day: 1 } });
   const agent = await createAgent(workspace);
   for (const id of ["u-1", "u-2"]) await workspace.call("POST", `/agents/${agent.id}/messages`, { message: KNOWN, user: { id } });

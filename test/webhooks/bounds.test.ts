@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { eq, sql } from "drizzle-orm";
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { appendEvent } from "../../src/events/outbox.ts";
 import { newOperation } from "../../src/platform/db/client.ts";
 import { workspaces } from "../../src/platform/db/schema.ts";
@@ -12,8 +12,6 @@ import { limitsOf, MEGABYTE } from "../../src/workspaces/plans.ts";
 import { createAgent, createNeighbour, createWorkspace, listen, operate, query, send, type Workspace } from "../harness.ts";
 import { behaveAt, receivedBy } from "../outbound.ts";
 import { addReceiver, attemptsOf, DeliverySimulation, HOUR, type Receiver } from "./simulation.ts";
-
-const TOMORROW_MS = Date.now() + DAY_MS;
 
 /** Appends an event in the batch that causes it, as features do. */
 async function emit({ id: workspaceId }: Workspace, nowMs = Date.now()): Promise<string> {
@@ -28,11 +26,15 @@ async function emit({ id: workspaceId }: Workspace, nowMs = Date.now()): Promise
 const usageOf = async (workspace: Workspace) => (await workspace.call("GET", "/usage")).body.usage;
 const endpointOf = async (workspace: Workspace, { id }: { id: string }) => (await workspace.call("GET", `/webhooks/${id}`)).body;
 const deliveredTo = async ({ id }: { id: string }) =>
-  (await query<{ event_id: string }>(id, "SELECT event_id FROM deliveries WHERE webhook_id = ? ORDER BY id", id)).map(
+  (await query<{ event_id: string }>(id, "SELECT event_id FROM deliveries WHERE webhook_id = ? ORDER BY event_id", id)).map(
     ({ event_id: eventId }) => eventId,
   );
 
 describe("the deliveries of a day", () => {
+  // The day does not end within a test.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2027, 3, 1, 12) }));
+  afterEach(() => void vi.useRealTimers());
+
   test("beyond the limit an event is not delivered, which its endpoint shows, and it is listed with the others", async () => {
     const workspace = await createWorkspace({ limits: { deliveries_per_day: 3 } });
     const [first, second] = [await listen(workspace), await listen(workspace)];
@@ -72,7 +74,7 @@ describe("the deliveries of a day", () => {
     const neighbour = await createNeighbour(workspace);
     const [mine, theirs] = [await listen(workspace), await listen(neighbour)];
     const today = [await emit(workspace), await emit(workspace)];
-    const tomorrow = await emit(workspace, TOMORROW_MS);
+    const tomorrow = await emit(workspace, Date.now() + DAY_MS);
     expect(await deliveredTo(mine)).toEqual([today[0], tomorrow]);
     await emit(neighbour);
     await emit(neighbour);

@@ -7,19 +7,23 @@ import { createWorkspace, createWorkspaceOn } from "../harness.ts";
 import { behaveAt, receivedBy } from "../outbound.ts";
 import { addEvent, addReceiver, createReceiver, deliveryOf, endpointOf, SECOND, DeliverySimulation } from "./simulation.ts";
 
-/** The time that the other deliveries of a batch take, in which the endpoint could start further ones. */
-const MAX_WAIT_MS = 500;
-
 const idsOf = (queued: { id: string }[]) => queued.map(({ id }) => id).sort();
 
-/** Answers at once but for one endpoint, which is still under way when maxWait ends. */
-const hangingAt = (simulation: DeliverySimulation, webhookId: string, started: string[] = []) =>
-  async function send(delivery: SendableDelivery) {
+/** Answers at once but for one endpoint, which is still under way when the deliveries to the others have ended. */
+function hangingAt(simulation: DeliverySimulation, webhookId: string, othersCount: number, started: string[]) {
+  const { promise: othersEnded, resolve: endOthers } = Promise.withResolvers<void>();
+  let left = othersCount;
+  return async (delivery: SendableDelivery) => {
     started.push(delivery.id);
-    if (delivery.webhookId !== webhookId) return simulation.send(delivery);
-    await new Promise((resolve) => setTimeout(resolve, MAX_WAIT_MS));
-    return "running" as const;
+    if (delivery.webhookId === webhookId) {
+      await othersEnded;
+      return "running" as const;
+    }
+    const state = await simulation.send(delivery);
+    if (--left === 0) endOthers();
+    return state;
   };
+}
 
 test.each([
   ["has failed", { failure_streak: 1 }, "slow"],
@@ -60,7 +64,7 @@ test("a hanging endpoint delays no other, neither in its batch nor in the next o
   const second = await simulation.emit([hanging, ...others]);
   const third = await simulation.emit([hanging, ...others]);
   const started: string[] = [];
-  await simulation.batch("fast", [...first, ...second, ...third], hangingAt(simulation, hanging.id, started));
+  await simulation.batch("fast", [...first, ...second, ...third], hangingAt(simulation, hanging.id, 60, started));
   for (const { host } of others) expect(await receivedBy(host)).toHaveLength(3);
   // Two were open at a time; the third moves to the slow queue.
   expect(started.filter((id) => [first[0], second[0], third[0]].includes(id))).toHaveLength(2);
@@ -71,7 +75,7 @@ test("a hanging endpoint delays no other, neither in its batch nor in the next o
   // The next batch does not start it.
   const next = await simulation.emit([hanging, ...others]);
   started.length = 0;
-  await simulation.batch("fast", next, hangingAt(simulation, hanging.id, started));
+  await simulation.batch("fast", next, hangingAt(simulation, hanging.id, 20, started));
   expect(started).not.toContain(next[0]);
   expect(simulation.queued.filter(({ queue, id }) => queue === "slow" && id === next[0])).toHaveLength(1);
 });
@@ -148,7 +152,7 @@ test("a batch of a hundred deliveries is claimed in one round trip for each data
 
 test("the sender returns after the maximum wait, and the attempt continues in the background", async () => {
   const receiver = await createReceiver();
-  await behaveAt(receiver.host, { body: "a", times: 4, everyMs: 100 });
+  await behaveAt(receiver.host, { waits: true });
   const [id] = (await addEvent([receiver], Date.now())) as [string];
   const states: string[] = [];
   await sendDeliveries(
@@ -167,6 +171,7 @@ test("the sender returns after the maximum wait, and the attempt continues in th
   );
   expect(states).toEqual(["running"]);
   expect(await deliveryOf(id)).toMatchObject({ status: "pending" });
+  await behaveAt(receiver.host, {});
   await expect.poll(async () => (await deliveryOf(id)).status).toBe("succeeded");
 });
 
