@@ -7,6 +7,7 @@ import { eraseDeleted } from "../src/operator/erasure.ts";
 import { collect, type Live, openBrowser } from "./console/browser.ts";
 import { distantTrips } from "./distance.ts";
 import { createAgent, createWorkspace, deliver, envWith, evict, learn, newAddress, operate, query, send } from "./harness.ts";
+import { join } from "./members/team.ts";
 import { readEvents } from "./stream-client.ts";
 
 const bindings = { ...env };
@@ -217,6 +218,21 @@ test("the console signs in at the edge, and its requests are answered in the wor
     await browser.call("DELETE", "/console/session");
     expect((await browser.call("GET", path)).status).toBe(401);
   }
+});
+
+test("the session of a key ends in the workspace's region too when keys are switched off, and the key stays valid", async () => {
+  setRegions(ONE_REGION);
+  const workspace = await createWorkspace();
+  const browser = openBrowser();
+  await browser.call("POST", "/console/session", { secret: workspace.key });
+  const owner = await join(workspace, "owner");
+  const oidc = { issuer: "https://id.example.com", client_id: "console" };
+  expect((await browser.call("PATCH", "/api/v1/sign-in", { oidc })).status).toBe(200);
+  expect((await owner.call("PATCH", "/sign-in", { methods: ["oidc"] })).status).toBe(200);
+  const { status, body } = await browser.call("GET", "/api/v1/agents");
+  expect([status, body.error?.code]).toEqual([401, "invalid_api_key"]);
+  expect((await owner.call("GET", "/agents")).status).toBe(200);
+  expect((await workspace.call("GET", "/agents")).status).toBe(200);
 });
 
 test("a key that was revoked is refused by its region, and then at the edge", async () => {

@@ -4,6 +4,7 @@ import { decryptSecret, encryptSecret, UnreadableSecretError } from "../platform
 import { type Check, isUpgrade } from "../platform/http/checks.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
+import { isOfSession } from "../platform/http/region.ts";
 import { HOUR_MS } from "../platform/time.ts";
 import { unauthorized } from "../workspaces/checks.ts";
 import { CONSOLE_HEADER } from "./protocol.ts";
@@ -65,7 +66,7 @@ export const useSession: Check = async (c) => {
 
 /** Refuses the session of an API key if the workspace allows no sign-in with keys any more. API keys themselves are not affected. */
 export const requireAllowedSession: Check = (c) => {
-  if (c.get("credential") !== undefined) requireAllowedMethod(c);
+  if (isOfSession(c)) requireAllowedMethod(c);
 };
 
 /** Checks that the credential of the caller may sign in to the console of its workspace. @throws ApiError invalid_api_key. */

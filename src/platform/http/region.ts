@@ -53,6 +53,14 @@ export function inRegionOf(parameter: string): Check {
   return (c) => answerInRegion(c, c.req.param(parameter) ?? "");
 }
 
+/** The header of forwarded requests of a session. Anybody may send it, since a session may do nothing that its credential may not. */
+const SESSION_HEADER = "X-Support-Agent-Session";
+
+/** Whether a session of the console sent the request, here or at the edge that forwarded it. */
+export function isOfSession(c: AppContext): boolean {
+  return c.get("credential") !== undefined || c.req.header(SESSION_HEADER) !== undefined;
+}
+
 /** The request to forward. A session of the console is checked at the edge, so its credential replaces its cookie. */
 function requestOf(c: AppContext): Request {
   const credential = c.get("credential");
@@ -60,6 +68,7 @@ function requestOf(c: AppContext): Request {
   const headers = new Headers(c.req.raw.headers);
   headers.delete("Cookie");
   headers.set("Authorization", `Bearer ${credential}`);
+  headers.set(SESSION_HEADER, "1");
   return new Request(c.req.raw, { headers });
 }
 
