@@ -40,9 +40,18 @@ const MAX_CLASSES_CHARS = 400;
  * again, so deeper ones are plain text.
  */
 const MAX_NESTING = 8;
-/** Short blocks that site generators add without a class that would mark them. */
-const BOILERPLATE_LINE =
-  /^(?:(?:last (?:updated|modified|edited)|page last (?:updated|modified)|updated)(?: on| at|:)? .{0,40}|edit (?:this page|on github).{0,20}|was this (?:page|article|section|answer)? ?helpful\?.{0,20}|(?:back|return) to top|skip to (?:main )?content|on this page|in this article|copy(?: code| link| page)?|copied!?|(?:note|tip|info|warning|danger|caution|important|hint|success|abstract):?)$/i;
+const MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?";
+const DATE = `(?:[a-z]{2,9}day,? )?(?:\\d{1,4}[./-]\\d|${MONTH} \\d|\\d{1,2}(?:st|nd|rd|th)?\\.? ${MONTH}|\\d{1,4} [a-z]{1,9} ago)`;
+/** Paragraphs that site generators add without a class that would mark them. */
+const BOILERPLATE_LINE = new RegExp(
+  `^(?:${[
+    `(?:(?:page )?last (?:updated|modified|edited)|updated)(?: on| at|:)? ${DATE}.{0,30}`,
+    "edit (?:this page|on github).{0,20}|was this (?:page|article|section|answer)? ?helpful\\?.{0,20}",
+    "(?:back|return) to top|skip to (?:main )?content|on this page|in this article|copy(?: code| link| page)?|copied!?",
+    "(?:note|tip|info|warning|danger|caution|important|hint|success|abstract):?",
+  ].join("|")})$`,
+  "i",
+);
 
 /** After so many nodes, which are rendered in a few milliseconds, other requests get their turn. */
 const NODES_PER_SLICE = 500;
@@ -61,6 +70,8 @@ class Flow {
   readonly blocks: string[] = [];
   private inline: string[] = [];
 
+  constructor(private readonly dropsLines: boolean) {}
+
   text(text: string): void {
     this.inline.push(text);
   }
@@ -77,7 +88,8 @@ class Flow {
       .map((line) => line.replace(/\s+/g, " ").trim());
     this.inline = [];
     const text = lines.filter((line) => line !== "").join("\n");
-    if (text !== "" && !BOILERPLATE_LINE.test(text)) this.blocks.push(text);
+    const isDropped = this.dropsLines && BOILERPLATE_LINE.test(text);
+    if (text !== "" && !isDropped) this.blocks.push(text);
   }
 
   end(): string[] {
@@ -113,7 +125,8 @@ export class MarkdownRenderer {
   }
 
   private *renderBlocks(element: Element, context: RenderContext): Slices<string[]> {
-    const flow = new Flow();
+    // "Warning" is boilerplate above a paragraph, and content as a heading, term, cell or item.
+    const flow = new Flow(context.nesting === 0);
     yield* this.renderNodes(element.children, flow, { ...context, nesting: context.nesting + 1 });
     return flow.end();
   }

@@ -46,6 +46,17 @@ describe("text of HTML", () => {
     );
   });
 
+  test("drops lines that generators add, and keeps the same words in cells, headings, terms and items", async () => {
+    const lines = ["Warning", "Copy code", "Last updated: May 3, 2024", "Updated 2 days ago", "Updated on Friday, 3 May 2024 by Jo"];
+    const added = lines.map((line) => `<p>${line}</p>`).join("");
+    const content =
+      "<p>Updated every Monday at 9 am.</p><h2>Copy</h2><table><tr><th>Level</th><th>Colour</th></tr><tr><td>Info</td><td>blue</td></tr></table>" +
+      "<dl><dt>Warning</dt><dd>yellow</dd></dl><ul><li>Danger</li></ul>";
+    expect(await textOf(added + content)).toBe(
+      "Updated every Monday at 9 am.\n\n## Copy\n\n| Level | Colour |\n| --- | --- |\n| Info | blue |\n\nWarning: yellow\n\n- Danger",
+    );
+  });
+
   test("drops hidden elements, and keeps panels that a click opens", async () => {
     const hidden = '<p hidden>a</p><p aria-hidden="true">b</p><p style="color:red; display : none">c</p><span class="sr-only">d</span>';
     const opened =
