@@ -14,7 +14,7 @@ import {
   isNonContent,
   type PageFacts,
 } from "./html-rules.ts";
-import { isLayoutTable, rowsOf, tableText } from "./html-table.ts";
+import { isLayoutTable, rowsOf, tableBlocks } from "./html-table.ts";
 
 const BLOCKS = new Set(
   (
@@ -285,7 +285,12 @@ export class MarkdownRenderer {
     for (const child of element.children) {
       if (isTag(child) && child.name === "caption") flow.block(yield* this.inlineText(child, context));
     }
-    flow.block(yield* tableText(rows, (cell) => this.inlineText(cell, context)));
+    const blocks = yield* tableBlocks(
+      rows,
+      (cell) => this.inlineText(cell, context),
+      (text) => this.bounded(text),
+    );
+    for (const block of blocks) flow.block(block);
   }
 }
 

@@ -38,11 +38,35 @@ describe("text of HTML", () => {
     expect(await textOf(`<h2>Refunds${permalinks}</h2><p>In five days.</p>`)).toBe("## Refunds\n\nIn five days.");
   });
 
-  test("repeats what spans rows, and pads what spans columns", async () => {
+  test.for([
+    ["a row with an empty corner", "<tr><td></td><th>Basic</th><th>Pro</th></tr>", "|  | Basic | Pro |"],
+    ["what is in its head", "<thead><tr><td>Plan</td><td>Basic</td><td>Pro</td></tr></thead>", "| Plan | Basic | Pro |"],
+    [
+      "all rows of header cells at its beginning",
+      '<tr><th rowspan="2">Plan</th><th colspan="2">Price</th></tr><tr><th>Monthly</th><th>Yearly</th></tr>',
+      "| Plan | Price Monthly | Price Yearly |",
+    ],
+    ["no title above it", '<tr><th colspan="3">Our plans</th></tr><tr><th>Plan</th><th>A</th><th>B</th></tr>', "Our plans\n\n| Plan | A | B |"],
+  ] as const)("takes as a table's header %s", async ([, header, expected]) => {
+    const rows = "<tr><th>Seats</th><td>1</td><td>5</td></tr>";
+    expect(await textOf(`<table>${header}${rows}</table>`)).toBe(`${expected}\n| --- | --- | --- |\n| Seats | 1 | 5 |`);
+  });
+
+  test("makes a list of a table whose rows begin with their names", async () => {
     const rows =
-      '<tr><th>Plan</th><th colspan="2">Price</th></tr><tr><td rowspan="2">Pro</td><td>month</td><td>9</td></tr><tr><td>year</td><td>90 | 99</td></tr>';
+      "<tr><th>Weight:</th><td>5 kg</td></tr><tr><th>Colours</th><td>red</td><td>blue</td></tr><tr><th colspan=3>Power</th></tr>" +
+      "<tr><th>Volts</th><td>230</td></tr><tr><th rowspan=2>Plug</th><td>C</td></tr><tr><td>F</td></tr><tr><th>A</th><td>1</td><th>B</th><td>2</td></tr>";
     expect(await textOf(`<table>${rows}</table>`)).toBe(
-      "| Plan | Price |  |\n| --- | --- | --- |\n| Pro | month | 9 |\n| Pro | year | 90 \\| 99 |",
+      "- Weight: 5 kg\n- Colours: red, blue\n\nPower\n\n- Volts: 230\n- Plug: C\n- Plug: F\n- A: 1\n- B: 2",
+    );
+  });
+
+  test("repeats what spans rows or columns, but no row's name", async () => {
+    const rows =
+      '<tr><th>Plan</th><th colspan="2">Price</th></tr><tr><td rowspan="2">Pro</td><td>month</td><td>9</td></tr><tr><td>year</td><td>90 | 99</td></tr>' +
+      '<tr><td>Free</td><td colspan="2">nothing</td></tr><tr><td colspan="2">Setup</td><td>5</td></tr>';
+    expect(await textOf(`<table>${rows}</table>`)).toBe(
+      "| Plan | Price | Price |\n| --- | --- | --- |\n| Pro | month | 9 |\n| Pro | year | 90 \\| 99 |\n| Free | nothing | nothing |\n| Setup |  | 5 |",
     );
   });
 
