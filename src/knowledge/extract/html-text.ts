@@ -65,6 +65,9 @@ interface RenderContext {
   classes: string;
 }
 
+/** Enough to find the number before a raised one, with its currency. */
+const LAST_CHARS = 20;
+
 /** Collects blocks. Inline text is joined until the next block begins. */
 class Flow {
   readonly blocks: string[] = [];
@@ -74,6 +77,14 @@ class Flow {
 
   text(text: string): void {
     this.inline.push(text);
+  }
+
+  /** The end of the inline text so far. */
+  lastText(): string {
+    return this.inline
+      .slice(-4)
+      .map((text) => text.slice(-LAST_CHARS))
+      .join("");
   }
 
   block(text: string): void {
@@ -155,6 +166,7 @@ export class MarkdownRenderer {
     if (element.name === "br") return flow.text("\n");
     if (this.isLeftOut(element, context)) return BLOCKS.has(element.name) ? flow.break() : undefined;
     if (element.name === "img") return flow.text(imageText(element));
+    if (element.name === "sup") flow.text(markOfRaised(element, flow.lastText()));
     if (context.nesting > MAX_NESTING) return yield* this.plain(element, flow, context);
     if (element.name === "button") return yield* this.button(element, flow, context);
     if (HEADING.test(element.name)) return yield* this.heading(element, Number(element.name[1]), flow, context);
@@ -329,6 +341,27 @@ export function textLength(element: Element): number {
     else if (isTag(child) && !/^(?:title|script|style|select|noscript|template)$/.test(child.name)) length += textLength(child);
   }
   return length;
+}
+
+const CURRENCY = String.raw`(?:\p{Sc}|\b[A-Z]{3}\b)`;
+const PRICE_BEFORE = new RegExp(String.raw`${CURRENCY}\s?[\d.,]*\d$`, "u");
+const CURRENCY_AFTER = new RegExp(String.raw`^\s?${CURRENCY}`, "u");
+const RAISED_NUMBER = /^[-+−]?\d+/;
+
+/**
+ * The mark that plain text needs before a raised number that follows a digit: $9<sup>99</sup> is $9.99, and 10<sup>3</sup> is 10^3.
+ * @param before the text before the element.
+ */
+function markOfRaised(element: Element, before: string): string {
+  const [child] = element.children;
+  const raised = child && isText(child) ? child.data.trim() : "";
+  const number = RAISED_NUMBER.exec(raised)?.[0];
+  if (number === undefined || !/\d$/.test(before)) return "";
+  const after = raised.slice(number.length) + (element.next && isText(element.next) ? element.next.data : "");
+  // The numerator of a fraction: 1<sup>1</sup>/<sub>2</sub>.
+  if (/^\s?[/⁄]/.test(after)) return " ";
+  const isCents = /^\d\d$/.test(number) && (PRICE_BEFORE.test(before) || CURRENCY_AFTER.test(after));
+  return isCents ? "." : "^";
 }
 
 /** Parts of a code block that are not code. */

@@ -14,6 +14,20 @@ describe("text of HTML", () => {
     );
   });
 
+  test.for([
+    ["$9<sup>99</sup>", "$9.99"],
+    ["<b>1,299</b><sup>00 €</sup>", "1,299.00 €"],
+    ["CHF 7<sup>95</sup> or 8<sup>50</sup> €", "CHF 7.95 or 8.50 €"],
+    ["10<sup>3</sup> or 10<sup>-12</sup> or 10<sup>12</sup> cells", "10^3 or 10^-12 or 10^12 cells"],
+    ["1<sup>1</sup>/<sub>2</sub> cups of 5 m<sup>2</sup>, on the 1<sup>st</sup>", "1 1/2 cups of 5 m2, on the 1st"],
+  ] as const)("does not join a raised number with the digits before it: %s", async ([html, text]) => {
+    expect(await textOf(`<p>${html}</p>`)).toBe(text);
+  });
+
+  test("leaves out text that is struck through", async () => {
+    expect(await textOf("<p><del>50 €</del> 40 €, <s>two</s> <strike>three</strike> <b>four</b> days</p>")).toBe("40 €, four days");
+  });
+
   test("reads tags that were never closed", async () => {
     const text = await textOf("<h2>One<p>a<p>b<ul><li>x<li>y<ul><li>z</ul></ul><table><tr><th>H<th>I<tr><td>1<td>2</table><p>after");
     expect(text).toContain("- x\n- y\n  - z");
