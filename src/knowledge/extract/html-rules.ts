@@ -1,11 +1,11 @@
 import { type ChildNode, type Element, isTag, isText } from "domhandler";
 import { existsOne, textContent } from "domutils";
 
-/** Elements that are never content. */
+/** Elements that are never content: scripts, controls, navigation, deleted text. */
 const NON_CONTENT = new Set(
   (
     "head title script style template noscript svg annotation rt rp canvas iframe object embed audio video map " +
-    "input select textarea option datalist output progress meter dialog nav menu"
+    "input select textarea option datalist output progress meter dialog nav menu del s strike"
   ).split(" "),
 );
 const NON_CONTENT_ROLES = new Set(
@@ -78,7 +78,7 @@ function idWords(element: Element): string[] {
   return first && HEADING.test(first.name) ? [] : [words(id)];
 }
 
-/** Whether an element is never content: scripts, controls, navigation, hidden elements. */
+/** Whether an element is never content, by its name or role, or is hidden. */
 export function isNonContent(element: Element, facts: PageFacts): boolean {
   const role = element.attribs["role"]?.toLowerCase() ?? "";
   return NON_CONTENT.has(element.name) || NON_CONTENT_ROLES.has(role) || isHidden(element, facts);

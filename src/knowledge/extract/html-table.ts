@@ -1,11 +1,11 @@
 import { type Element, isTag } from "domhandler";
-import { existsOne } from "domutils";
+import { existsOne, textContent } from "domutils";
 import type { Slices } from "../../platform/time.ts";
 
 /** A table with more columns is a layout or an attack. */
 const MAX_COLUMNS = 40;
 const MAX_ROW_SPAN = 200;
-/** A short cell that spans rows is repeated in each of them; a longer text stays in its first row. */
+/** A short cell that spans rows or columns is repeated in each of them; a longer text stays in the first. */
 const MAX_REPEATED_CHARS = 120;
 /** A table whose cells contain these elements is a layout. */
 const BLOCKS_IN_CELLS = /^(?:table|pre|h[1-6])$/;
@@ -25,46 +25,116 @@ export function rowsOf(table: Element): Element[] {
   });
 }
 
-/**
- * Renders a table as Markdown. A cell that spans rows is repeated in each row; one that spans columns is followed by empty cells. The
- * ruler follows the first row if that is a header, so that each part of a table that is cut has the header.
- */
-export function* tableText(rows: Element[], textOf: (cell: Element) => Slices<string>): Slices<string> {
-  const spanning = new Map<number, { text: string; rows: number }>();
-  const lines: string[] = [];
-  for (const row of rows) {
-    const cells = yield* rowCells(row, spanning, textOf);
-    if (cells.every((cell) => cell === "")) continue;
-    lines.push(`| ${cells.join(" | ")} |`);
-    const isHeader = lines.length === 1 && cellsOf(row).length > 1 && cellsOf(row).every((cell) => cell.name === "th");
-    if (isHeader) lines.push(`| ${cells.map(() => "---").join(" | ")} |`);
-  }
-  return lines.join("\n");
+interface Cell {
+  text: string;
+  isHead: boolean;
 }
 
+const EMPTY: Cell = { text: "", isHead: false };
+
+/**
+ * Renders a table as blocks of Markdown. Its ruler follows the header, so that each part of a table that is cut has the header. A table
+ * without one whose rows begin with their names becomes a list: "- Weight: 5 kg".
+ * @param repeat returns as much of a text that is repeated as may still be rendered.
+ */
+export function* tableBlocks(
+  rows: Element[],
+  textOf: (cell: Element) => Slices<string>,
+  repeat: (text: string) => string,
+): Slices<string[]> {
+  const first = rows.findIndex((row) => cellsOf(row).length > 0 && !isTitle(row));
+  const blocks: string[] = [];
+  for (const row of rows.slice(0, first).filter(isTitle)) blocks.push(yield* textOf(cellsOf(row)[0]!));
+  const data = rows.slice(first);
+  const firstOfBody = data.findIndex((row) => !isHeader(row));
+  const headers = firstOfBody < 0 ? 1 : firstOfBody;
+  const spanning = new Map<number, { cell: Cell; rows: number }>();
+  const cells: Cell[][] = [];
+  for (const [at, row] of data.entries()) cells.push(yield* rowCells(row, at < headers, spanning, textOf, repeat));
+  const isList = headers === 0 && data.every((row, at) => isTitle(row) || isNamed(cells[at]!));
+  const lines = isList
+    ? data.flatMap((row, at) => (isTitle(row) ? `\n${cells[at]![0]!.text}\n` : listLines(cells[at]!)))
+    : [...headerLines(cells.slice(0, headers)), ...cells.slice(headers).map((row) => tableLine(row.map(({ text }) => text)))];
+  return [...blocks, lines.filter((line) => line !== "").join("\n").trim()];
+}
+
+/** Whether a row is one cell over several columns. */
+function isTitle(row: Element): boolean {
+  const [cell, ...others] = cellsOf(row);
+  return cell !== undefined && others.length === 0 && span(cell, "colspan", MAX_COLUMNS) > 1;
+}
+
+/** Whether a row names the columns. Its first cell may be empty. */
+function isHeader(row: Element): boolean {
+  const cells = cellsOf(row);
+  if (cells.length < 2) return false;
+  const isInHead = row.parent !== null && isTag(row.parent) && row.parent.name === "thead";
+  const isHead = (cell: Element): boolean => cell.name === "th";
+  return isInHead || (cells.slice(1).some(isHead) && cells.every((cell) => isHead(cell) || textContent(cell).trim() === ""));
+}
+
+/** Whether a row begins with the name of its values. */
+function isNamed(cells: Cell[]): boolean {
+  return cells[0]?.isHead === true && cells.some(({ isHead }) => !isHead);
+}
+
+/** The names of the columns, each joined from all rows of the header. */
+function headerLines(rows: Cell[][]): string[] {
+  const columns = Math.max(0, ...rows.map((row) => row.length));
+  const names = Array.from({ length: columns }, (_, column) => [...new Set(rows.map((row) => row[column]?.text ?? ""))].join(" ").trim());
+  const line = tableLine(names);
+  return line === "" ? [] : [line, tableLine(names.map(() => "---"))];
+}
+
+/** A row of Markdown; "" if all cells are empty. */
+function tableLine(texts: string[]): string {
+  return texts.every((text) => text === "") ? "" : `| ${texts.map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`;
+}
+
+/** The items of a list that a row with names becomes. A name within the row begins another item. */
+function listLines(cells: Cell[]): string[] {
+  const items: { names: Set<string>; values: Set<string> }[] = [];
+  for (const { text, isHead } of cells) {
+    const last = items.at(-1);
+    if (!last || (isHead && last.values.size > 0)) items.push({ names: new Set([text]), values: new Set() });
+    else if (text !== "") (isHead ? last.names : last.values).add(text);
+  }
+  return items.map(({ names, values }) => {
+    const name = [...names].join(" ").replace(/(?<!\s)\s*:$/, "");
+    const text = [name, [...values].join(", ")].filter((part) => part !== "").join(": ");
+    return text === "" ? "" : `- ${text}`;
+  });
+}
+
+/** The cells of a row. One that spans columns is repeated, except the first of a row that is no header, which names the row. */
 function* rowCells(
   row: Element,
-  spanning: Map<number, { text: string; rows: number }>,
+  isHeader: boolean,
+  spanning: Map<number, { cell: Cell; rows: number }>,
   textOf: (cell: Element) => Slices<string>,
-): Slices<string[]> {
-  const cells: string[] = [];
+  repeat: (text: string) => string,
+): Slices<Cell[]> {
+  const cells: Cell[] = [];
+  const again = (cell: Cell): Cell =>
+    cell.text === "" || cell.text.length > MAX_REPEATED_CHARS ? EMPTY : { ...cell, text: repeat(cell.text) };
   const fillSpanned = (): void => {
     for (let from = spanning.get(cells.length); from; from = spanning.get(cells.length)) {
       from.rows--;
       if (from.rows === 0) spanning.delete(cells.length);
-      cells.push(from.text);
+      cells.push(again(from.cell));
     }
   };
-  for (const cell of cellsOf(row)) {
+  for (const element of cellsOf(row)) {
     fillSpanned();
     if (cells.length >= MAX_COLUMNS) break;
-    const text = (yield* textOf(cell)).replace(/(?<!\s)\s*\n\s*/g, " ").replaceAll("|", "\\|");
-    const columns = span(cell, "colspan", MAX_COLUMNS - cells.length);
-    const rows = span(cell, "rowspan", MAX_ROW_SPAN);
+    const cell = { text: (yield* textOf(element)).replace(/(?<!\s)\s*\n\s*/g, " "), isHead: element.name === "th" };
+    const isRepeated = isHeader || cells.length > 0;
+    const columns = span(element, "colspan", MAX_COLUMNS - cells.length);
+    const rows = span(element, "rowspan", MAX_ROW_SPAN);
     for (let column = 0; column < columns; column++) {
-      const repeated = column === 0 ? text : "";
-      if (rows > 1) spanning.set(cells.length, { text: repeated.length > MAX_REPEATED_CHARS ? "" : repeated, rows: rows - 1 });
-      cells.push(repeated);
+      const next = column === 0 ? cell : again(isRepeated ? cell : EMPTY);
+      if (rows > 1) spanning.set(cells.length, { cell: next, rows: rows - 1 });
+      cells.push(next);
     }
   }
   fillSpanned();

@@ -14,7 +14,7 @@ import {
   isNonContent,
   type PageFacts,
 } from "./html-rules.ts";
-import { isLayoutTable, rowsOf, tableText } from "./html-table.ts";
+import { isLayoutTable, rowsOf, tableBlocks } from "./html-table.ts";
 
 const BLOCKS = new Set(
   (
@@ -40,9 +40,18 @@ const MAX_CLASSES_CHARS = 400;
  * again, so deeper ones are plain text.
  */
 const MAX_NESTING = 8;
-/** Short blocks that site generators add without a class that would mark them. */
-const BOILERPLATE_LINE =
-  /^(?:(?:last (?:updated|modified|edited)|page last (?:updated|modified)|updated)(?: on| at|:)? .{0,40}|edit (?:this page|on github).{0,20}|was this (?:page|article|section|answer)? ?helpful\?.{0,20}|(?:back|return) to top|skip to (?:main )?content|on this page|in this article|copy(?: code| link| page)?|copied!?|(?:note|tip|info|warning|danger|caution|important|hint|success|abstract):?)$/i;
+const MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?";
+const DATE = `(?:[a-z]{2,9}day,? )?(?:\\d{1,4}[./-]\\d|${MONTH} \\d|\\d{1,2}(?:st|nd|rd|th)?\\.? ${MONTH}|\\d{1,4} [a-z]{1,9} ago)`;
+/** Paragraphs that site generators add without a class that would mark them. */
+const BOILERPLATE_LINE = new RegExp(
+  `^(?:${[
+    `(?:(?:page )?last (?:updated|modified|edited)|updated)(?: on| at|:)? ${DATE}.{0,30}`,
+    "edit (?:this page|on github).{0,20}|was this (?:page|article|section|answer)? ?helpful\\?.{0,20}",
+    "(?:back|return) to top|skip to (?:main )?content|on this page|in this article|copy(?: code| link| page)?|copied!?",
+    "(?:note|tip|info|warning|danger|caution|important|hint|success|abstract):?",
+  ].join("|")})$`,
+  "i",
+);
 
 /** After so many nodes, which are rendered in a few milliseconds, other requests get their turn. */
 const NODES_PER_SLICE = 500;
@@ -56,13 +65,26 @@ interface RenderContext {
   classes: string;
 }
 
+/** Enough to find the number before a raised one, with its currency. */
+const LAST_CHARS = 20;
+
 /** Collects blocks. Inline text is joined until the next block begins. */
 class Flow {
   readonly blocks: string[] = [];
   private inline: string[] = [];
 
+  constructor(private readonly dropsLines: boolean) {}
+
   text(text: string): void {
     this.inline.push(text);
+  }
+
+  /** The end of the inline text so far. */
+  lastText(): string {
+    return this.inline
+      .slice(-4)
+      .map((text) => text.slice(-LAST_CHARS))
+      .join("");
   }
 
   block(text: string): void {
@@ -77,7 +99,8 @@ class Flow {
       .map((line) => line.replace(/\s+/g, " ").trim());
     this.inline = [];
     const text = lines.filter((line) => line !== "").join("\n");
-    if (text !== "" && !BOILERPLATE_LINE.test(text)) this.blocks.push(text);
+    const isDropped = this.dropsLines && BOILERPLATE_LINE.test(text);
+    if (text !== "" && !isDropped) this.blocks.push(text);
   }
 
   end(): string[] {
@@ -113,7 +136,8 @@ export class MarkdownRenderer {
   }
 
   private *renderBlocks(element: Element, context: RenderContext): Slices<string[]> {
-    const flow = new Flow();
+    // "Warning" is boilerplate above a paragraph, and content as a heading, term, cell or item.
+    const flow = new Flow(context.nesting === 0);
     yield* this.renderNodes(element.children, flow, { ...context, nesting: context.nesting + 1 });
     return flow.end();
   }
@@ -142,6 +166,7 @@ export class MarkdownRenderer {
     if (element.name === "br") return flow.text("\n");
     if (this.isLeftOut(element, context)) return BLOCKS.has(element.name) ? flow.break() : undefined;
     if (element.name === "img") return flow.text(imageText(element));
+    if (element.name === "sup") flow.text(markOfRaised(element, flow.lastText()));
     if (context.nesting > MAX_NESTING) return yield* this.plain(element, flow, context);
     if (element.name === "button") return yield* this.button(element, flow, context);
     if (HEADING.test(element.name)) return yield* this.heading(element, Number(element.name[1]), flow, context);
@@ -272,7 +297,12 @@ export class MarkdownRenderer {
     for (const child of element.children) {
       if (isTag(child) && child.name === "caption") flow.block(yield* this.inlineText(child, context));
     }
-    flow.block(yield* tableText(rows, (cell) => this.inlineText(cell, context)));
+    const blocks = yield* tableBlocks(
+      rows,
+      (cell) => this.inlineText(cell, context),
+      (text) => this.bounded(text),
+    );
+    for (const block of blocks) flow.block(block);
   }
 }
 
@@ -311,6 +341,27 @@ export function textLength(element: Element): number {
     else if (isTag(child) && !/^(?:title|script|style|select|noscript|template)$/.test(child.name)) length += textLength(child);
   }
   return length;
+}
+
+const CURRENCY = String.raw`(?:\p{Sc}|\b[A-Z]{3}\b)`;
+const PRICE_BEFORE = new RegExp(String.raw`${CURRENCY}\s?[\d.,]*\d$`, "u");
+const CURRENCY_AFTER = new RegExp(String.raw`^\s?${CURRENCY}`, "u");
+const RAISED_NUMBER = /^[-+−]?\d+/;
+
+/**
+ * The mark that plain text needs before a raised number that follows a digit: $9<sup>99</sup> is $9.99, and 10<sup>3</sup> is 10^3.
+ * @param before the text before the element.
+ */
+function markOfRaised(element: Element, before: string): string {
+  const [child] = element.children;
+  const raised = child && isText(child) ? child.data.trim() : "";
+  const number = RAISED_NUMBER.exec(raised)?.[0];
+  if (number === undefined || !/\d$/.test(before)) return "";
+  const after = raised.slice(number.length) + (element.next && isText(element.next) ? element.next.data : "");
+  // The numerator of a fraction: 1<sup>1</sup>/<sub>2</sub>.
+  if (/^\s?[/⁄]/.test(after)) return " ";
+  const isCents = /^\d\d$/.test(number) && (PRICE_BEFORE.test(before) || CURRENCY_AFTER.test(after));
+  return isCents ? "." : "^";
 }
 
 /** Parts of a code block that are not code. */

@@ -29,7 +29,7 @@ const KEPT_ATTRIBUTES = [
 
 /** Inline elements and parts of drawings of which the tree has only the text, which makes it a third smaller. */
 const TRANSPARENT = new Set([
-  ..."span b strong i em u s small font mark abbr bdi bdo time wbr ins".split(" "),
+  ..."span b strong i em u small font mark abbr bdi bdo time wbr ins".split(" "),
   ..."path g use circle rect line polyline polygon ellipse".split(" "),
 ]);
 /** Parts of classes for which a span is kept: hidden text, lines and line numbers of code, icons whose text is a name. */

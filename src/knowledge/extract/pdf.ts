@@ -119,9 +119,13 @@ export interface PdfLine {
 
 /** A line at the edge of this many pages, and of this share of all pages, is a running head. */
 const MIN_REPEATED_PAGES = 3;
+const MIN_NUMBERED_PAGES = 2;
 const MIN_REPEATED_SHARE = 0.4;
 /** The number of lines at the top and at the bottom that may be running heads. */
 const EDGE_LINES = 2;
+/** A longer line is a part of a paragraph. */
+const MAX_RUNNING_HEAD_CHARS = 200;
+/** A line that is nothing but a page number, which two pages suffice for. */
 const PAGE_NUMBER = /^(?:page|seite|p\.?)?\s*(?:[-–]\s*)?\d{1,4}(?:\s*[-–])?(?:\s*(?:of|\/|von)\s*\d{1,4})?$/i;
 /** A gap of more than this many line heights begins a paragraph. */
 const PARAGRAPH_STEP = 1.7;
@@ -150,16 +154,29 @@ export function linesOf(items: Iterable<PdfItem>): PdfLine[] {
   return lines;
 }
 
-/** Removes running heads, feet and page numbers. */
+/**
+ * Removes running heads, feet and page numbers: the lines at the edge of a page that repeat on many pages, up to the first one that does
+ * not. Numbers count as equal only where they grow with the pages, since a price list repeats the words around its prices.
+ */
 export function withoutRunningHeads(pages: PdfLine[][]): PdfLine[][] {
+  const body = bodySize(pages);
   const counts = new Map<string, number>();
-  for (const page of pages) {
-    for (const key of new Set(edges(page).map(({ text }) => headKey(text)))) counts.set(key, (counts.get(key) ?? 0) + 1);
+  for (const [at, page] of pages.entries()) {
+    const keys = edges(page).flatMap((line) => [line.text.toLowerCase(), ...numberedKeys(line, at, body)]);
+    for (const key of new Set(keys)) counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   const least = Math.max(MIN_REPEATED_PAGES, pages.length * MIN_REPEATED_SHARE);
-  return pages.map((page) => {
-    const dropped = new Set(edges(page).filter(({ text }) => PAGE_NUMBER.test(text) || counts.get(headKey(text))! >= least));
-    return page.filter((line) => !dropped.has(line));
+  const isHead = (line: PdfLine, at: number): boolean => {
+    const leastNumbered = PAGE_NUMBER.test(line.text) ? MIN_NUMBERED_PAGES : least;
+    const isNumbered = numberedKeys(line, at, body).some((key) => counts.get(key)! >= leastNumbered);
+    return isNumbered || counts.get(line.text.toLowerCase())! >= least;
+  };
+  return pages.map((page, at) => {
+    let from = 0;
+    let to = page.length;
+    while (from < Math.min(EDGE_LINES, to) && isHead(page[from]!, at)) from++;
+    while (to > Math.max(from, page.length - EDGE_LINES) && isHead(page[to - 1]!, at)) to--;
+    return page.slice(from, to);
   });
 }
 
@@ -221,6 +238,13 @@ function edges(page: PdfLine[]): PdfLine[] {
   return page.length <= 2 * EDGE_LINES ? page : [...page.slice(0, EDGE_LINES), ...page.slice(-EDGE_LINES)];
 }
 
-function headKey(text: string): string {
-  return text.toLowerCase().replace(/\d+/g, "#");
+/**
+ * The forms of a line in which one number is replaced by its distance from the page's index: a page number has the same distance on all
+ * pages. A line in the font of headings has none, since it may number the chapters.
+ */
+function numberedKeys({ text, size }: PdfLine, page: number, body: number): string[] {
+  if (text.length > MAX_RUNNING_HEAD_CHARS || size > body * HEADING_RATIO) return [];
+  return Array.from(text.toLowerCase().matchAll(/\d+/g), ({ 0: digits, index, input }) => {
+    return `${input.slice(0, index)}#${Number(digits) - page}${input.slice(index + digits.length)}`;
+  });
 }

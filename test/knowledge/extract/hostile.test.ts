@@ -49,6 +49,12 @@ describe("hostile pages", () => {
     expect([ofMain.truncated, ofMain.text.endsWith("End")]).toEqual([false, true]);
   });
 
+  test("counts what a table repeats as text", async () => {
+    const rows = `<tr><td>Begin<td colspan=39 rowspan=200>${"y".repeat(119)}</tr>${"<tr><td>".repeat(199)}`;
+    const page = await pageOf(`<table>${rows.repeat(10)}</table>`);
+    expect([page.text.length <= MIB, page.truncated]).toEqual([true, "length"]);
+  });
+
   test("says that a page was cut", async () => {
     expect((await pageOf(HOSTILE_PAGES["one text of ten megabytes"]!)).truncated).toBe("length");
     expect((await pageOf("<p>Short</p>")).truncated).toBe(false);

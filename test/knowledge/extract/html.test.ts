@@ -14,6 +14,20 @@ describe("text of HTML", () => {
     );
   });
 
+  test.for([
+    ["$9<sup>99</sup>", "$9.99"],
+    ["<b>1,299</b><sup>00 €</sup>", "1,299.00 €"],
+    ["CHF 7<sup>95</sup> or 8<sup>50</sup> €", "CHF 7.95 or 8.50 €"],
+    ["10<sup>3</sup> or 10<sup>-12</sup> or 10<sup>12</sup> cells", "10^3 or 10^-12 or 10^12 cells"],
+    ["1<sup>1</sup>/<sub>2</sub> cups of 5 m<sup>2</sup>, on the 1<sup>st</sup>", "1 1/2 cups of 5 m2, on the 1st"],
+  ] as const)("does not join a raised number with the digits before it: %s", async ([html, text]) => {
+    expect(await textOf(`<p>${html}</p>`)).toBe(text);
+  });
+
+  test("leaves out text that is struck through", async () => {
+    expect(await textOf("<p><del>50 €</del> 40 €, <s>two</s> <strike>three</strike> <b>four</b> days</p>")).toBe("40 €, four days");
+  });
+
   test("reads tags that were never closed", async () => {
     const text = await textOf("<h2>One<p>a<p>b<ul><li>x<li>y<ul><li>z</ul></ul><table><tr><th>H<th>I<tr><td>1<td>2</table><p>after");
     expect(text).toContain("- x\n- y\n  - z");
@@ -38,11 +52,46 @@ describe("text of HTML", () => {
     expect(await textOf(`<h2>Refunds${permalinks}</h2><p>In five days.</p>`)).toBe("## Refunds\n\nIn five days.");
   });
 
-  test("repeats what spans rows, and pads what spans columns", async () => {
+  test.for([
+    ["a row with an empty corner", "<tr><td></td><th>Basic</th><th>Pro</th></tr>", "|  | Basic | Pro |"],
+    ["what is in its head", "<thead><tr><td>Plan</td><td>Basic</td><td>Pro</td></tr></thead>", "| Plan | Basic | Pro |"],
+    [
+      "all rows of header cells at its beginning",
+      '<tr><th rowspan="2">Plan</th><th colspan="2">Price</th></tr><tr><th>Monthly</th><th>Yearly</th></tr>',
+      "| Plan | Price Monthly | Price Yearly |",
+    ],
+    ["no title above it", '<tr><th colspan="3">Our plans</th></tr><tr><th>Plan</th><th>A</th><th>B</th></tr>', "Our plans\n\n| Plan | A | B |"],
+  ] as const)("takes as a table's header %s", async ([, header, expected]) => {
+    const rows = "<tr><th>Seats</th><td>1</td><td>5</td></tr>";
+    expect(await textOf(`<table>${header}${rows}</table>`)).toBe(`${expected}\n| --- | --- | --- |\n| Seats | 1 | 5 |`);
+  });
+
+  test("makes a list of a table whose rows begin with their names", async () => {
     const rows =
-      '<tr><th>Plan</th><th colspan="2">Price</th></tr><tr><td rowspan="2">Pro</td><td>month</td><td>9</td></tr><tr><td>year</td><td>90 | 99</td></tr>';
+      "<tr><th>Weight:</th><td>5 kg</td></tr><tr><th>Colours</th><td>red</td><td>blue</td></tr><tr><th colspan=3>Power</th></tr>" +
+      "<tr><th>Volts</th><td>230</td></tr><tr><th rowspan=2>Plug</th><td>C</td></tr><tr><td>F</td></tr><tr><th>A</th><td>1</td><th>B</th><td>2</td></tr>";
     expect(await textOf(`<table>${rows}</table>`)).toBe(
-      "| Plan | Price |  |\n| --- | --- | --- |\n| Pro | month | 9 |\n| Pro | year | 90 \\| 99 |",
+      "- Weight: 5 kg\n- Colours: red, blue\n\nPower\n\n- Volts: 230\n- Plug: C\n- Plug: F\n- A: 1\n- B: 2",
+    );
+  });
+
+  test("repeats what spans rows or columns, but no row's name", async () => {
+    const rows =
+      '<tr><th>Plan</th><th colspan="2">Price</th></tr><tr><td rowspan="2">Pro</td><td>month</td><td>9</td></tr><tr><td>year</td><td>90 | 99</td></tr>' +
+      '<tr><td>Free</td><td colspan="2">nothing</td></tr><tr><td colspan="2">Setup</td><td>5</td></tr>';
+    expect(await textOf(`<table>${rows}</table>`)).toBe(
+      "| Plan | Price | Price |\n| --- | --- | --- |\n| Pro | month | 9 |\n| Pro | year | 90 \\| 99 |\n| Free | nothing | nothing |\n| Setup |  | 5 |",
+    );
+  });
+
+  test("drops lines that generators add, and keeps the same words in cells, headings, terms and items", async () => {
+    const lines = ["Warning", "Copy code", "Last updated: May 3, 2024", "Updated 2 days ago", "Updated on Friday, 3 May 2024 by Jo"];
+    const added = lines.map((line) => `<p>${line}</p>`).join("");
+    const content =
+      "<p>Updated every Monday at 9 am.</p><h2>Copy</h2><table><tr><th>Level</th><th>Colour</th></tr><tr><td>Info</td><td>blue</td></tr></table>" +
+      "<dl><dt>Warning</dt><dd>yellow</dd></dl><ul><li>Danger</li></ul>";
+    expect(await textOf(added + content)).toBe(
+      "Updated every Monday at 9 am.\n\n## Copy\n\n| Level | Colour |\n| --- | --- |\n| Info | blue |\n\nWarning: yellow\n\n- Danger",
     );
   });
 

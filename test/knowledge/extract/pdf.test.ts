@@ -239,6 +239,40 @@ describe("lines of a PDF", () => {
     ]);
   });
 
+  const textsOf = (pages: PdfLine[][]) => withoutRunningHeads(pages).map((page) => page.map(({ text }) => text));
+
+  test("lose a running head whose number grows with the pages, whatever else it says", () => {
+    const pages = [7, 8, 9].map((number) => [
+      line("Acme guide 2024", 700),
+      line(`Text ${number * number}`, 600),
+      line(`Text ${number * number + 1}`, 588),
+      line(`Acme | Page ${number} of 120`, 30),
+      line("© 2024", 20),
+    ]);
+    expect(textsOf(pages)).toEqual([
+      ["Text 49", "Text 50"],
+      ["Text 64", "Text 65"],
+      ["Text 81", "Text 82"],
+    ]);
+  });
+
+  test("keep facts that differ only in a number", () => {
+    const pages = [1, 2, 3].map((number) => [
+      line(`Kettle K${number}00`, 700),
+      line("A kettle of good quality.", 688),
+      line("It boils water.", 676),
+      line("It whistles.", 664),
+      line(`Weight: ${number} kg`, 652),
+      line(`Price: ${number * number * 50} €`, 640),
+    ]);
+    expect(withoutRunningHeads(pages)).toEqual(pages);
+  });
+
+  test("keep numbers at the edge of a page that are no page numbers, and numbered headings", () => {
+    const pages = [204, 101, 317].map((room, at) => [line(`Step ${at + 1}`, 700, 20), line("Clean the room", 600), line(`${room}`, 588)]);
+    expect(withoutRunningHeads(pages)).toEqual(pages);
+  });
+
   test("keep a compound's hyphen before a capital", () => {
     expect(paragraphsOf([[line("the Franco-", 100), line("German border", 88)]])).toBe("the Franco- German border");
   });
