@@ -60,7 +60,11 @@ describe("text of HTML", () => {
       '<tr><th rowspan="2">Plan</th><th colspan="2">Price</th></tr><tr><th>Monthly</th><th>Yearly</th></tr>',
       "| Plan | Price Monthly | Price Yearly |",
     ],
-    ["no title above it", '<tr><th colspan="3">Our plans</th></tr><tr><th>Plan</th><th>A</th><th>B</th></tr>', "Our plans\n\n| Plan | A | B |"],
+    [
+      "no title above it",
+      '<tr><th colspan="3">Our plans</th></tr><tr><th>Plan</th><th>A</th><th>B</th></tr>',
+      "Our plans\n\n| Plan | A | B |",
+    ],
   ] as const)("takes as a table's header %s", async ([, header, expected]) => {
     const rows = "<tr><th>Seats</th><td>1</td><td>5</td></tr>";
     expect(await textOf(`<table>${header}${rows}</table>`)).toBe(`${expected}\n| --- | --- | --- |\n| Seats | 1 | 5 |`);
