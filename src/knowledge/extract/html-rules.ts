@@ -1,5 +1,5 @@
 import { type ChildNode, type Element, isTag, isText } from "domhandler";
-import { existsOne, textContent } from "domutils";
+import { existsOne, nextElementSibling, prevElementSibling, textContent } from "domutils";
 
 /** Elements that are never content: scripts, controls, navigation, deleted text. */
 const NON_CONTENT = new Set(
@@ -51,12 +51,16 @@ const ADMONITION =
   /(?:^|-)(?:admonition|callout|note|tip|info|warning|caution|danger|important|alert|notice|hint|custom-block|aside|infobox|panel)(?:-|$)/;
 /** Roles of panels that a click opens: their text is content although it is hidden. */
 const PANEL_ROLES = new Set(["tabpanel", "region"]);
+/** Blocks that a checkbox may open. */
+const PANEL_TAGS = /^(?:div|section|article|p|ul|ol|dl)$/;
 const LINE_NUMBERS = /(?:^|-)(?:linenos?|line-number|line-numbers-(?:rows|wrapper)|gutter|ln|hljs-ln-numbers|blob-num)$/;
 
 /** Facts about the whole page that the rules need. */
 export interface PageFacts {
   /** Ids that a button or tab of the page opens and closes. */
   controlled: ReadonlySet<string>;
+  /** The tabs by their own ids and those of the panels that they open. */
+  tabs: ReadonlyMap<string, Element>;
   /** Elements around the page's heading or its main element, which are never boilerplate. */
   mainAncestors: ReadonlySet<Element>;
 }
@@ -160,6 +164,15 @@ export function isAccordionButton(element: Element): boolean {
   );
 }
 
+/** Whether a label is the title of the block after it, which its checkbox or radio button before it opens without a script. */
+export function isAccordionLabel(element: Element): boolean {
+  if (element.name !== "label") return false;
+  const input = prevElementSibling(element);
+  const isSwitch = input?.name === "input" && /^(?:checkbox|radio)$/i.test(input.attribs["type"] ?? "");
+  const opens = nextElementSibling(element)?.name ?? "";
+  return isSwitch && input.attribs["id"] === element.attribs["for"] && PANEL_TAGS.test(opens);
+}
+
 /** Whether a text ends with a question mark. */
 export function hasQuestion(text: string): boolean {
   return QUESTION.test(text);
@@ -190,7 +203,10 @@ function hasOnlyInternalLinks(nodes: ChildNode[], links: { within: number }): bo
 
 /** Whether an element contains headings or accordions. A list that does is a layout. */
 export function containsSections(element: Element): boolean {
-  return existsOne((child) => /^h[1-6]$/.test(child.name) || (child.name === "button" && isAccordionButton(child)), element.children);
+  return existsOne(
+    (child) => HEADING.test(child.name) || (child.name === "button" && isAccordionButton(child)) || isAccordionLabel(child),
+    element.children,
+  );
 }
 
 /** The only child, if it is an element. */
