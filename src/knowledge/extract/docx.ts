@@ -45,7 +45,7 @@ export async function readDocx(bytes: Uint8Array, maxChars: number): Promise<Doc
   } catch (error) {
     return { kind: "skipped", reason: error instanceof TooLargeError ? "docx_too_large" : "docx_damaged" };
   }
-  const renderer = new MarkdownRenderer({ controlled: new Set(), mainAncestors: new Set() }, false, maxChars);
+  const renderer = new MarkdownRenderer({ controlled: new Set(), tabs: new Map(), mainAncestors: new Set() }, false, maxChars);
   const { text, truncated } = await renderer.render([tree.root]);
   return { kind: "text", text, truncated: tree.isTruncated || truncated };
 }

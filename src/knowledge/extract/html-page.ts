@@ -150,7 +150,18 @@ function pageFacts(root: Element): PageFacts {
     return holds;
   };
   visit(root, false, false);
-  return { controlled, mainAncestors };
+  return { controlled, tabs: tabsOf(root), mainAncestors };
+}
+
+/** The tabs of a page by the ids that refer to them or to their panels, without tabs in others, whose text would be read for each. */
+function tabsOf(root: Element): Map<string, Element> {
+  const tabs = find(root, ({ attribs }) => attribs["role"] === "tab");
+  return new Map(
+    tabs.flatMap((tab) => {
+      const ids = [tab.attribs["id"] ?? "", ...(tab.attribs["aria-controls"] ?? "").split(/\s+/)];
+      return ids.filter((id) => id !== "").map((id) => [id, tab] as const);
+    }),
+  );
 }
 
 /**

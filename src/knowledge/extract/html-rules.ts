@@ -1,5 +1,5 @@
 import { type ChildNode, type Element, isTag, isText } from "domhandler";
-import { existsOne, textContent } from "domutils";
+import { existsOne, nextElementSibling, prevElementSibling, textContent } from "domutils";
 
 /** Elements that are never content: scripts, controls, navigation, deleted text. */
 const NON_CONTENT = new Set(
@@ -15,19 +15,19 @@ const NON_CONTENT_ROLES = new Set(
 const BOILERPLATE = new RegExp(
   `(?:^|-)(?:${[
     "cookies?(?:-\\w+)*|cookiebar|cookieconsent|consent|gdpr|onetrust",
-    "breadcrumbs?|crumbs",
-    "sidebar|side-?nav|side-?bar|drawer|off-?canvas|left-?nav|right-?nav",
-    "toc|tocbot|table-?of-?contents|on-this-page|page-?outline|outline|aside-outline",
-    "nav|navbar|nav-?menu|navigation|menu|topbar|masthead|site-header|site-footer|page-footer|footer-links|mobile-nav",
-    "share|sharing|shares|social|social-?links|sharedaddy|addtoany",
-    "related|related-?(?:posts|articles|pages|content)|recommended|recent-?(?:posts|articles)|see-also-widget|read-next|up-next",
+    "breadcrumbs?",
+    "sidebar|side-?nav|side-?bar|off-?canvas|left-?nav|right-?nav",
+    "toc|tocbot|table-?of-?contents|on-this-page|page-?outline|aside-outline",
+    "nav|navbar|nav-?menu|navigation|topbar|masthead|site-header|site-footer|page-footer|footer-links|mobile-nav",
+    "social-?links|sharedaddy|addtoany",
+    "related-?(?:posts|articles|pages|content)|recent-?(?:posts|articles)|see-also-widget|read-next|up-next",
     "pagination|pager|paginator|prev-next|previous-next|post-navigation|page-?nav|nav-links|pagination-nav",
     "edit-?(?:page|link|this-page|this|on-github)|improve-this-page|last-?(?:updated|modified)|lastmod|page-?meta(?:data)?|source-?link|view-source",
-    "feedback|helpful|was-this-helpful|article-votes|article-more-questions|article-return-to-top|page-rating|rating",
+    "feedback|helpful|was-this-helpful|article-votes|article-more-questions|article-return-to-top|page-rating",
     "skip-?(?:link|nav|to-content|to-main|to-main-content)|skiplink|screen-reader-text|sr-only|visually-?hidden|visuallyhidden",
-    "newsletter|subscribe|signup-form|search-?(?:form|box|bar|field|input|results)|searchbox",
+    "newsletter|signup-form|search-?(?:form|box|bar|field|input|results)|searchbox",
     "comments|comment-list|comment-respond|respond|disqus\\w*|giscus|utterances",
-    "ads?|advert(?:isement)?s?|adsbygoogle|sponsor(?:ed)?|promo|announcement-?bar|announcement|site-banner|top-banner",
+    "ads?|advert(?:isement)?s?|adsbygoogle|sponsored|announcement-?bar|site-banner|top-banner",
     "modal|popup|pop-?over|lightbox|toast|chat-?widget|intercom-\\w+",
     "copy-?(?:button|btn|code(?:-button)?)|clipboard(?:-\\w+)?|btn-clipboard|copybtn|btn-copy|button-group|code-?toolbar-?button",
     "headerlink|header-anchor|hash-link|heading-?anchor|heading-link|anchorjs-link|anchor-link|permalink",
@@ -36,6 +36,9 @@ const BOILERPLATE = new RegExp(
     "back-?to-?top|scroll-?top|return-to-top|reading-time|read-time|material-icons|material-symbols(?:-\\w+)?",
   ].join("|")})(?:-|$)`,
 );
+/** Words that mark boilerplate outside of the main part. Within it they may be the subject: the menu of a restaurant, a promo code. */
+const SOMETIMES_BOILERPLATE =
+  /(?:^|-)(?:crumbs|drawer|outline|menu|share|sharing|shares|social|related|recommended|rating|subscribe|sponsor|promo|announcement)(?:-|$)/;
 /** Words with which a class describes a layout that has such a part: `has-sidebar`, `sidebar-layout`. */
 const LAYOUT = /(?:^|-)(?:has|with|no|without|is|layout|wrap|page|main|content|body|app|root|open|enabled|visible)(?:-|$)/;
 /** Words that mark boilerplate even next to a layout word. */
@@ -46,17 +49,22 @@ const SECTION_TAGS = /^(?:section|article|main|dt|dd|li|a|span|p)$/;
 const HEADING = /^h[1-6]$/;
 /** Elements that are never boilerplate, whatever their class. */
 const NEVER_BOILERPLATE = /^(?:html|body|main|pre|code)$/;
+const CONTROLS = /^(?:a|button|label)$/;
 const HIDDEN_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
 const ADMONITION =
   /(?:^|-)(?:admonition|callout|note|tip|info|warning|caution|danger|important|alert|notice|hint|custom-block|aside|infobox|panel)(?:-|$)/;
 /** Roles of panels that a click opens: their text is content although it is hidden. */
 const PANEL_ROLES = new Set(["tabpanel", "region"]);
+/** Blocks that a checkbox may open. */
+const PANEL_TAGS = /^(?:div|section|article|p|ul|ol|dl)$/;
 const LINE_NUMBERS = /(?:^|-)(?:linenos?|line-number|line-numbers-(?:rows|wrapper)|gutter|ln|hljs-ln-numbers|blob-num)$/;
 
 /** Facts about the whole page that the rules need. */
 export interface PageFacts {
   /** Ids that a button or tab of the page opens and closes. */
   controlled: ReadonlySet<string>;
+  /** The tabs by their own ids and those of the panels that they open. */
+  tabs: ReadonlyMap<string, Element>;
   /** Elements around the page's heading or its main element, which are never boilerplate. */
   mainAncestors: ReadonlySet<Element>;
 }
@@ -93,7 +101,39 @@ export function isBoilerplate(element: Element, facts: PageFacts, withinMain: bo
   const names = classWords(element);
   if (element.name === "aside" || element.attribs["role"] === "complementary") return !names.some((name) => ADMONITION.test(name));
   if (isSphinxContents(element) || (element.name === "span" && names.includes("lang"))) return true;
-  return [...names, ...idWords(element)].some((name) => BOILERPLATE.test(name) && (ALWAYS_BOILERPLATE.test(name) || !LAYOUT.test(name)));
+  const marks = [...names, ...idWords(element)].filter((name) => ALWAYS_BOILERPLATE.test(name) || !LAYOUT.test(name));
+  if (marks.some((name) => BOILERPLATE.test(name))) return true;
+  return marks.some((name) => SOMETIMES_BOILERPLATE.test(name)) && !(withinMain && isMostlyText(element));
+}
+
+/** Whether most of an element's text is outside of its links and controls. */
+function isMostlyText(element: Element): boolean {
+  const { all, outside } = textCounts(element);
+  return outside * 2 > all;
+}
+
+/** The characters of text in an element, and those outside of links and controls. */
+interface TextCounts {
+  all: number;
+  outside: number;
+}
+
+/** The counts of elements, which are within each other, so that the text of a page is counted once. */
+const knownCounts = new WeakMap<Element, TextCounts>();
+
+function textCounts(element: Element): TextCounts {
+  const known = knownCounts.get(element);
+  if (known) return known;
+  const counts = { all: 0, outside: 0 };
+  for (const child of element.children) {
+    const length = isText(child) ? child.data.trim().length : 0;
+    const inside = isTag(child) && !NON_CONTENT.has(child.name) ? textCounts(child) : { all: length, outside: length };
+    counts.all += inside.all;
+    counts.outside += inside.outside;
+  }
+  if (CONTROLS.test(element.name)) counts.outside = 0;
+  knownCounts.set(element, counts);
+  return counts;
 }
 
 /** Whether an element holds the numbers beside lines of code. */
@@ -163,6 +203,15 @@ export function isAccordionButton(element: Element): boolean {
   );
 }
 
+/** Whether a label is the title of the block after it, which its checkbox or radio button before it opens without a script. */
+export function isAccordionLabel(element: Element): boolean {
+  if (element.name !== "label") return false;
+  const input = prevElementSibling(element);
+  const isSwitch = input?.name === "input" && /^(?:checkbox|radio)$/i.test(input.attribs["type"] ?? "");
+  const opens = nextElementSibling(element)?.name ?? "";
+  return isSwitch && input.attribs["id"] === element.attribs["for"] && PANEL_TAGS.test(opens);
+}
+
 /** Whether a text ends with a question mark. */
 export function hasQuestion(text: string): boolean {
   return QUESTION.test(text);
@@ -193,7 +242,10 @@ function hasOnlyInternalLinks(nodes: ChildNode[], links: { within: number }): bo
 
 /** Whether an element contains headings or accordions. A list that does is a layout. */
 export function containsSections(element: Element): boolean {
-  return existsOne((child) => /^h[1-6]$/.test(child.name) || (child.name === "button" && isAccordionButton(child)), element.children);
+  return existsOne(
+    (child) => HEADING.test(child.name) || (child.name === "button" && isAccordionButton(child)) || isAccordionLabel(child),
+    element.children,
+  );
 }
 
 /** The only child, if it is an element. */

@@ -5,6 +5,7 @@ import {
   hasQuestion,
   containsSections,
   isAccordionButton,
+  isAccordionLabel,
   isPermalink,
   isFootnoteLink,
   isBoilerplate,
@@ -115,6 +116,7 @@ export class MarkdownRenderer {
   private nodes = 0;
   /** The characters of text so far. */
   private chars = 0;
+  private readonly tabTitles = new Map<Element, string>();
 
   constructor(
     private readonly facts: PageFacts,
@@ -168,7 +170,8 @@ export class MarkdownRenderer {
     if (element.name === "img") return flow.text(imageText(element));
     if (element.name === "sup") flow.text(markOfRaised(element, flow.lastText()));
     if (context.nesting > MAX_NESTING) return yield* this.plain(element, flow, context);
-    if (element.name === "button") return yield* this.button(element, flow, context);
+    if (element.name === "button" || isAccordionLabel(element)) return yield* this.button(element, flow, context);
+    if (element.attribs["role"] === "tabpanel") return yield* this.tabPanel(element, flow, context);
     if (HEADING.test(element.name)) return yield* this.heading(element, Number(element.name[1]), flow, context);
     if (element.attribs["role"] === "heading") return yield* this.heading(element, ariaLevel(element), flow, context);
     if (!BLOCKS.has(element.name)) return yield* this.renderNodes(element.children, flow, context);
@@ -207,7 +210,8 @@ export class MarkdownRenderer {
 
   private isLeftOut(element: Element, context: RenderContext): boolean {
     if (isNonContent(element, this.facts) || isLineNumbers(element) || isFootnoteLink(element)) return true;
-    if (element.name === "label") return element.attribs["for"] !== undefined || element.children.some((child) => isTag(child));
+    if (element.name === "label" && !isAccordionLabel(element))
+      return element.attribs["for"] !== undefined || element.children.some((child) => isTag(child));
     if (!this.dropsBoilerplate) return false;
     if (element.name === "form") return textLength(element) < MIN_FORM_TEXT_CHARS;
     return isBoilerplate(element, this.facts, context.withinMain);
@@ -240,8 +244,34 @@ export class MarkdownRenderer {
   }
 
   private *button(element: Element, flow: Flow, context: RenderContext): Slices<void> {
-    if (isAccordionButton(element))
-      this.questionHeading(yield* this.inlineText(new Element("div", element.attribs, element.children), context), flow);
+    if (element.name === "label" || isAccordionButton(element))
+      this.questionHeading(yield* this.inlineText(withPlainHeadings(new Element("div", element.attribs, element.children)), context), flow);
+  }
+
+  /** Renders a panel under the text of its tab, unless that is above it already. */
+  private *tabPanel(element: Element, flow: Flow, context: RenderContext): Slices<void> {
+    flow.break();
+    const title = yield* this.tabTitle(element, context);
+    if (flow.blocks.at(-1) === title) flow.blocks.pop();
+    const before = flow.blocks.length;
+    if (headingText(flow.blocks.at(-1)) !== title) this.questionHeading(title, flow);
+    const at = flow.blocks.length;
+    yield* this.block(element, flow, within(element, context));
+    flow.break();
+    const isRepeated = at === flow.blocks.length || headingText(flow.blocks[at]) === title;
+    if (at > before && isRepeated) flow.blocks.splice(before, 1);
+  }
+
+  /** The text of a panel's tab; "" if it has none. A tab is rendered once, as plain text, since it may contain panels. */
+  private *tabTitle({ attribs }: Element, context: RenderContext): Slices<string> {
+    const ids = [attribs["id"], ...(attribs["aria-labelledby"] ?? "").split(/\s+/)];
+    const tab = ids.map((id) => this.facts.tabs.get(id ?? "")).find((found) => found !== undefined);
+    if (!tab) return "";
+    const known = this.tabTitles.get(tab);
+    if (known !== undefined) return this.bounded(known);
+    const title = yield* this.inlineText(tab, { ...context, nesting: MAX_NESTING });
+    this.tabTitles.set(tab, title);
+    return title;
   }
 
   private *details(element: Element, flow: Flow, context: RenderContext): Slices<void> {
@@ -319,6 +349,11 @@ function within(element: Element, context: RenderContext): RenderContext {
 function ariaLevel(element: Element): number {
   const level = Number.parseInt(element.attribs["aria-level"] ?? "2", 10);
   return level >= 1 && level <= MAX_HEADING_LEVEL ? level : 2;
+}
+
+/** The text of a block without the mark of a heading. */
+function headingText(block = ""): string {
+  return block.replace(/^#{1,6} /, "");
 }
 
 /** Returns an element with plain text in place of its headings and buttons. */

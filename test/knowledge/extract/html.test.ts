@@ -108,6 +108,25 @@ describe("text of HTML", () => {
     );
   });
 
+  test("puts the text of a tab above its panel, once", async () => {
+    const tabs =
+      '<ul role="tablist"><li><a role="tab" aria-controls="a" href="#a">Graz</a></li><li><a role="tab" id="b">Vienna</a></li>' +
+      '<li><a role="tab" aria-controls="c">Linz</a></li><li><a role="tab" aria-controls="d">Wels</a></li></ul>';
+    const panels =
+      '<div role="tabpanel" id="a"><p>Open from 9.</p></div><div role="tabpanel" aria-labelledby="x b" hidden><p>Open from 8.</p></div>' +
+      '<div role="tabpanel" id="c"><h3>Linz</h3><p>Open from 7.</p></div><div role="tabpanel" id="d"></div>' +
+      '<div role="tab" aria-controls="e">Steyr</div><div role="tabpanel" id="e">Closed.</div>';
+    expect(await textOf(`<h1>Shops</h1>${tabs}${panels}`)).toBe(
+      "# Shops\n\n## Graz\n\nOpen from 9.\n\n## Vienna\n\nOpen from 8.\n\n### Linz\n\nOpen from 7.\n\n#### Steyr\n\nClosed.",
+    );
+  });
+
+  test("keeps the label of a checkbox that opens the block after it", async () => {
+    const item = '<input type="checkbox" id="q1"><label for="q1"><h3>Dogs</h3></label><div>Yes, on a lead.</div>';
+    const form = '<div><input type="checkbox" id="q2"><label for="q2">I agree</label></div><p>Read the terms.</p>';
+    expect(await textOf(`<ul><li>${item}</li></ul>${form}`)).toBe("## Dogs\n\nYes, on a lead.\n\nRead the terms.");
+  });
+
   test("drops controls, and keeps buttons that are questions", async () => {
     const form =
       '<form><label for="q">Mail</label><input id="q" value="v"><select><option>One</select><textarea>t</textarea><button>Send</button></form>';
@@ -130,6 +149,15 @@ describe("text of HTML", () => {
     );
     expect(await textOf(`<main>${chapters.join("")}</main>`)).toContain("## newsletter\n\nAbout newsletter.");
     expect((await textOf(`<main>${chapters.join("")}</main>`)).match(/About/g)).toHaveLength(5);
+  });
+
+  test("keeps the main part's content whose class is a word of boilerplate, and drops its links and controls", async () => {
+    const content = ["menu-item", "promo-code", "subscribe", "share", "energy-rating", "plan recommended"];
+    const kept = content.map((name) => `<div class="${name}"><b>About</b> ${name} <a href="/more">more</a></div>`).join("");
+    const dropped = content.map((name) => `<div class="${name}">See <a href="/x">this page</a> <button>Is it good?</button></div>`).join("");
+    const text = await textOf(`<main>${kept}${dropped}</main>`);
+    expect(text.split("\n\n")).toEqual(content.map((name) => `About ${name} more`));
+    expect(await textOf(`<p>${"The text of the page. ".repeat(9)}</p>${kept}`)).not.toContain("About");
   });
 
   test("prefers the main part, but not one that is empty", async () => {
