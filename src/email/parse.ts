@@ -40,7 +40,7 @@ type Part = { type: "text"; value: string } | { type: "subMessage"; value: Email
 interface ParserInternals {
   textMap: Map<unknown, PartTexts>;
   textTypes: Set<keyof PartTexts>;
-  renderTextContent(): void;
+  renderTextContent: (this: ParserInternals) => void;
 }
 
 const internals = PostalMime.prototype as unknown as ParserInternals;

@@ -56,7 +56,11 @@ test.each([
 ])("links of 1,900 characters are %s", async (_, count, separator) => {
   const site = await createSite();
   // JSON has two characters for each backslash.
-  const query = (at: number) => [..."abcdef"].map((name) => `${name}=${at}${"\\".repeat(300)}`).join(separator);
+  const query = (at: number) =>
+    "abcdef"
+      .split("")
+      .map((name) => `${name}=${at}${"\\".repeat(300)}`)
+      .join(separator);
   const links = Array.from({ length: count }, (_, at) => `<a href="/1/a/2/b/3/list?${query(at)}">${at}</a>`).join("");
   await site.answers("/", { headers: html, body: `<p>Links and links.</p>${links}` });
   const reader = await createReader();

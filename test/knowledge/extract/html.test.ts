@@ -154,7 +154,9 @@ describe("text of HTML", () => {
   test("keeps the main part's content whose class is a word of boilerplate, and drops its links and controls", async () => {
     const content = ["menu-item", "promo-code", "subscribe", "share", "energy-rating", "plan recommended"];
     const kept = content.map((name) => `<div class="${name}"><b>About</b> ${name} <a href="/more">more</a></div>`).join("");
-    const dropped = content.map((name) => `<div class="${name}">See <a href="/x">this page</a> <button>Is it good?</button></div>`).join("");
+    const dropped = content
+      .map((name) => `<div class="${name}">See <a href="/x">this page</a> <button>Is it good?</button></div>`)
+      .join("");
     const text = await textOf(`<main>${kept}${dropped}</main>`);
     expect(text.split("\n\n")).toEqual(content.map((name) => `About ${name} more`));
     expect(await textOf(`<p>${"The text of the page. ".repeat(9)}</p>${kept}`)).not.toContain("About");
