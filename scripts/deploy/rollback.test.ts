@@ -16,6 +16,8 @@ function createReleases(t: TestContext): { root: string; report: () => string[] 
   const file = join(root, "report.json");
   const write = (name: string, content: string) => writeFileSync(join(root, name), content);
   mkdirSync(join(root, "scripts"));
+  mkdirSync(join(root, "src"));
+  write("src/index.ts", "export class Gate {}\n");
   write("scripts/deploy.ts", "");
   write("package.json", `{"name": "releases", "version": "0.0.0", "scripts": {"deploy": "node scripts/report.mjs"}}`);
   write("package-lock.json", `{"name": "releases", "version": "0.0.0", "lockfileVersion": 3, "packages": {"": {"name": "releases"}}}`);
@@ -23,7 +25,7 @@ function createReleases(t: TestContext): { root: string; report: () => string[] 
   git("init", "--quiet");
   for (const release of ["v1", "v2"]) {
     const read = (name: string) => `readFileSync(${JSON.stringify(name)}, "utf8")`;
-    const reported = `["${release}", ...process.argv.slice(2), ${read("wrangler.toml")}, ${read(".secrets.production")}]`;
+    const reported = `["${release}", ...process.argv.slice(2), ${read("wrangler.toml")}, ${read(".secrets.production")}, ${read("src/index.ts")}]`;
     write(
       "scripts/report.mjs",
       `import { readFileSync, writeFileSync } from "node:fs";\nwriteFileSync(${JSON.stringify(file)}, JSON.stringify(${reported}));\n`,
@@ -51,10 +53,19 @@ void test("a rollback deploys the earlier commit with the configuration of today
     "--skip-check",
     `name = "today"`,
     "OPERATOR_TOKEN=token",
+    "export class Gate {}\n",
   ]);
   const trees = execFileSync("git", ["worktree", "list"], { cwd: root, encoding: "utf8" });
   assert.equal(trees.trim().split("\n").length, 1, trees);
   assert.ok(existsSync(join(root, ".secrets.production")));
+});
+
+void test("a rollback gives the earlier code a class for each object that was added since", async (t) => {
+  const { root, report } = createReleases(t);
+  const bindings = ["Gate", "Files"].map((name) => `{ name = "${name.toUpperCase()}", class_name = "${name}" }`);
+  writeFileSync(join(root, "wrangler.toml"), `main = "src/index.ts"\ndurable_objects.bindings = [${bindings.join(", ")}]`);
+  assert.equal(await rollBack(optionsOf("v1"), root), 0);
+  assert.match(report().at(-1)!, /^export class Gate \{\}[^]*export class Files extends MissingObject \{\}\n$/);
 });
 
 void test("a rollback to what is no commit, or has no deployment, says so", async (t) => {

@@ -1,8 +1,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
+import { experimental_readRawConfig as readRawConfig } from "wrangler";
 import { ROOT, UserError } from "../shared/cli.ts";
 import type { Options } from "./deployment.ts";
 
@@ -39,11 +40,31 @@ export async function rollBack(options: Rollback, root = ROOT): Promise<number> 
   try {
     if (git(root, "worktree", "add", "--detach", tree, commit) === undefined) throw new UserError(`git could not check out ${rollback}.`);
     for (const from of [file, secrets]) if (existsSync(from)) copyFileSync(from, join(tree, basename(from)));
+    addMissingClasses(tree, join(tree, basename(file)));
     return (await npm(tree, "ci")) || (await npm(tree, "run", "deploy", "--", `--config=${basename(file)}`, ...flagsOf(options)));
   } finally {
     process.off("exit", cleanUp);
     cleanUp();
   }
+}
+
+/**
+ * Adds empty classes to the code of the earlier release for the Durable Objects that were added since. The platform refuses a Worker
+ * that lacks the class of existing objects.
+ */
+function addMissingClasses(tree: string, config: string): void {
+  const { rawConfig } = readRawConfig({ config });
+  const main = join(tree, rawConfig.main ?? "src/index.ts");
+  if (!existsSync(main)) return;
+  const code = readFileSync(main, "utf8");
+  const environments = [rawConfig, ...Object.values(rawConfig.env ?? {})];
+  const names = environments.flatMap(
+    (each) => each.durable_objects?.bindings.map((binding: { class_name: string }) => binding.class_name) ?? [],
+  );
+  const missing = [...new Set(names)].filter((name) => !new RegExp(`\\b${name}\\b`).test(code));
+  if (missing.length === 0) return;
+  const classes = missing.map((name) => `export class ${name} extends MissingObject {}`);
+  appendFileSync(main, ["", 'import { DurableObject as MissingObject } from "cloudflare:workers";', ...classes, ""].join("\n"));
 }
 
 function flagsOf({ env, url, waitSeconds, skipCheck, dryRun }: Rollback): string[] {
