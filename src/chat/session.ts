@@ -324,8 +324,9 @@ export class ChatSession extends DurableObject<Env> {
       const suspended = this.suspended.find(question.answerId);
       const running = runner.run(question, meter, { ...attempt, suspended }, listener, end.signal);
       const result = await withTimeout(this.attemptLimitMs, running, "A turn");
+      const stillWaits = result.outcome === "answered" && result.answer.required_action !== null;
       // An unsettled turn with approvals waits on, although its visitor has an answer.
-      if (suspended && !suspendsAgain && (suspended.isSettled || !suspended.approvals)) this.suspended.delete(question.answerId);
+      if (suspended && !suspendsAgain && !stillWaits && (suspended.isSettled || !suspended.approvals)) this.suspended.delete(question.answerId);
       if (result.outcome === "answered") {
         stream.finish(result.answer);
         this.visitors.notify(question.conversationId, result.answer.status);
