@@ -21,6 +21,10 @@ describe("chunks", () => {
     expect(all("Title\n=====\n\nThe text of the section stands below its underlined heading.")[0]?.heading).toBe("Title");
   });
 
+  test("keeps words whole that have soft hyphens and other characters without width", () => {
+    expect(all("\ufeffcancel\u00adlation zero\u200bwidth")[0]?.content).toBe("cancellation zerowidth");
+  });
+
   test("joins short sections and loses no heading", () => {
     const found = all("# One\n\nToo little.\n\n# Two\n\n# Three\n\nAlso little.\n\n# Four");
     expect(found).toHaveLength(1);

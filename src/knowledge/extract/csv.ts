@@ -3,6 +3,8 @@ import { pacer } from "../../platform/time.ts";
 
 /** The delimiters that spreadsheets write. */
 const DELIMITERS = [",", ";", "\t"];
+/** The first line with which Excel names the delimiter. */
+const NAMED_DELIMITER = /^sep=([,;|\t])\n/i;
 /** The number of rows that are checked to detect a table. */
 const SAMPLED_ROWS = 50;
 const SAMPLE_CHARS = 64 * 1024;
@@ -21,14 +23,16 @@ const MAX_ROW_CHARS = 512 * 1024;
  * @param maxChars the table ends soon after this number of characters.
  */
 export async function csvTable(text: string, maxChars: number): Promise<string | undefined> {
-  const sample = text.slice(0, SAMPLE_CHARS);
-  const delimiter = DELIMITERS.find((each) => isTable(rowsOf(sample, each, SAMPLED_ROWS), text.length > SAMPLE_CHARS));
+  const named = NAMED_DELIMITER.exec(text);
+  const start = named?.[0].length ?? 0;
+  const sample = text.slice(start, start + SAMPLE_CHARS);
+  const delimiter = (named ? [named[1]!] : DELIMITERS).find((each) => isTable(rowsOf(sample, each, SAMPLED_ROWS), text.length > start + SAMPLE_CHARS));
   if (delimiter === undefined) return undefined;
   const lines: string[] = [];
   const pause = pacer();
   let chars = 0;
-  let from = 0;
-  for (let to = SLICE_CHARS; from < text.length && chars <= maxChars; to += SLICE_CHARS) {
+  let from = start;
+  for (let to = start + SLICE_CHARS; from < text.length && chars <= maxChars; to += SLICE_CHARS) {
     if (to - from > MAX_ROW_CHARS) return undefined;
     const parser = new Papa.Parser({ delimiter, newline: "\n" });
     const { data, meta } = parser.parse(text.slice(from, to), 0, to < text.length) as Papa.ParseResult<string[]>;

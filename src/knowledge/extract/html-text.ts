@@ -304,21 +304,24 @@ export class MarkdownRenderer {
 
   private *definitions(element: Element, flow: Flow, context: RenderContext): Slices<void> {
     let term = "";
+    let isDefined = true;
     for (const child of definitionItems(element)) {
       if (this.isLeftOut(child, context)) continue;
       if (child.name === "dt") {
-        if (term !== "") flow.block(term);
+        if (!isDefined) flow.block(term);
         term = (yield* this.inlineText(withPlainHeadings(child), context)).replace(/(?<!\s)\s*:$/, "");
+        isDefined = false;
         continue;
       }
       const blocks = yield* this.renderBlocks(child, context);
       const isShort = blocks.length === 1 && blocks[0]!.length <= MAX_DEFINITION_CHARS && !/^(?:#|\||- |```)/.test(blocks[0]!);
-      if (term !== "" && hasQuestion(term)) this.questionHeading(term, flow);
-      else if (term !== "" && !isShort) flow.block(term);
-      flow.block(isShort && term !== "" && !hasQuestion(term) ? `${term}: ${blocks[0]!}` : blocks.join("\n\n"));
-      term = "";
+      const isQuestion = hasQuestion(term);
+      if (isQuestion && !isDefined) this.questionHeading(term, flow);
+      else if (!isQuestion && !isShort) flow.block(term);
+      flow.block(isShort && term !== "" && !isQuestion ? `${term}: ${blocks[0]!}` : blocks.join("\n\n"));
+      isDefined = true;
     }
-    if (term !== "") flow.block(term);
+    if (!isDefined) flow.block(term);
   }
 
   private *table(element: Element, flow: Flow, context: RenderContext): Slices<void> {

@@ -29,11 +29,11 @@ const UNSPACED_CHARS_PER_WORD = 2;
 const FIRST_UNSPACED_CODE = 0x0e00;
 const MAX_HEADING_PATH = 300;
 
-/** Replaces lone surrogates and control characters in a text, and unifies its line breaks. */
+/** Replaces lone surrogates and control characters in a text, removes characters without width, and unifies its line breaks. */
 export function cleanText(text: string): string {
-  const lines = text.replace(/\r\n?|\u2028|\u2029/g, "\n");
+  const lines = text.replace(/\r\n?|\u2028|\u2029/g, "\n").replace(/[\u00ad\u200b\u2060\ufeff]/g, "");
   // oxlint-disable-next-line no-control-regex
-  return lines.toWellFormed().replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]/g, " ");
+  return lines.toWellFormed().replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g, " ");
 }
 
 /** The chunks of a text; undefined after a stretch of it without one, so that the caller can do other work in between. */

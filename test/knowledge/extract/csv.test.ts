@@ -7,6 +7,8 @@ const TABLE = "| Product | Price |\n| --- | --- |\n| Kettle, large | 40 € |\n|
 test.for([
   ["commas", 'Product,Price\n"Kettle, large",40 €\nToaster,25 €\n'],
   ["semicolons, as German spreadsheets write them", "Product;Price\nKettle, large;40 €\nToaster;25 €"],
+  ["a first line that names the delimiter", "sep=;\nProduct;Price\nKettle, large;40 €\nToaster;25 €"],
+  ["another delimiter, which its first line names", "SEP=|\nProduct|Price\nKettle, large|40 €\nToaster|25 €"],
   ["tabs", "Product\tPrice\nKettle, large\t40 €\n\nToaster\t25 €"],
 ] as const)("a file with %s is a table", async ([, text]) => {
   expect(await csvTable(text, 10_000)).toBe(TABLE);

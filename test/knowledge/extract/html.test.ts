@@ -108,6 +108,12 @@ describe("text of HTML", () => {
     );
   });
 
+  test("gives each definition of a term the term", async () => {
+    const long = "A long definition of many words. ".repeat(7).trim();
+    const list = `<dl><dt>Fee:</dt><dd>5 €</dd><dd>${long}</dd><dt>Alone</dt><dt>Is it free?</dt><dd>Yes.</dd><dd>For a year.</dd></dl>`;
+    expect(await textOf(list)).toBe(`Fee: 5 €\n\nFee\n\n${long}\n\nAlone\n\n## Is it free?\n\nYes.\n\nFor a year.`);
+  });
+
   test("puts the text of a tab above its panel, once", async () => {
     const tabs =
       '<ul role="tablist"><li><a role="tab" aria-controls="a" href="#a">Graz</a></li><li><a role="tab" id="b">Vienna</a></li>' +
