@@ -94,7 +94,7 @@ export function createClient(options: ClientOptions): Client {
   const keyOf = ({ conversation_id, message_id }: Schemas["ChatAnswer"]) => ({ conversation_id, message_id: message_id! });
   async function* streamAnswer(question: Question, { tools, ...own }: AskOptions): AsyncGenerator<AnswerEvent, void> {
     const { agent_id, body } = withTools(question, tools);
-    const { idempotencyKey: _key, ...later } = own;
+    const later = withoutKey(own);
     let events = follow(() => send("askAgent", { agent_id, body: { ...body, stream: true } }, own), own);
     for (let waiting: Schemas["ChatAnswer"] | undefined; ;) {
       waiting = undefined;
@@ -114,18 +114,21 @@ export function createClient(options: ClientOptions): Client {
     streamSuggestedReply: ({ conversation_id }, own = {}) =>
       readSuggestion(() => send("suggestReply", { conversation_id, body: { stream: true } }, own)),
     askAgent: async (question, { tools, ...own } = {}) => {
-      // The key is that of the question: each further request has its own.
-      const { idempotencyKey: _key, ...later } = own;
       let answer = await methods.askAgent(withTools(question, tools), own);
       while (tools && answer.required_action) {
         const results = await runTools(tools, answer.required_action.tool_calls);
-        answer = await methods.sendToolResults({ ...keyOf(answer), body: { results } }, later);
+        answer = await methods.sendToolResults({ ...keyOf(answer), body: { results } }, withoutKey(own));
       }
       return answer;
     },
     streamAnswer: (question, own = {}) => streamAnswer(question, own),
     resumeAnswer: (answer, { lastEventId, ...own } = {}) => follow((id) => resume(answer, own, id), own, { answer, lastEventId }),
   };
+}
+
+/** Returns the options of the requests that follow a question. The caller's key is that of the question alone. */
+function withoutKey({ idempotencyKey: _key, ...later }: CallOptions): SignalOptions {
+  return later;
 }
 
 async function* readSuggestion(open: () => Promise<Response>): AsyncGenerator<SuggestionEvent, void> {

@@ -326,7 +326,8 @@ export class ChatSession extends DurableObject<Env> {
       const result = await withTimeout(this.attemptLimitMs, running, "A turn");
       const stillWaits = result.outcome === "answered" && result.answer.required_action !== null;
       // An unsettled turn with approvals waits on, although its visitor has an answer.
-      if (suspended && !suspendsAgain && !stillWaits && (suspended.isSettled || !suspended.approvals)) this.suspended.delete(question.answerId);
+      if (suspended && !suspendsAgain && !stillWaits && (suspended.isSettled || !suspended.approvals))
+        this.suspended.delete(question.answerId);
       if (result.outcome === "answered") {
         stream.finish(result.answer);
         this.visitors.notify(question.conversationId, result.answer.status);
