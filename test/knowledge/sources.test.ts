@@ -422,13 +422,13 @@ test("when the text cannot be stored there is no source", async () => {
   await expect(addSource(op, LIMITS, TEXT)).rejects.toThrow("overloaded");
   expect((await list()).data).toEqual([]);
   // The consumer removes what the object may have stored nevertheless.
-  expect(sent.splice(0)).toEqual([{ workspaceId: workspace.id, agentId: agent.id, sourceId: expect.any(String) }]);
+  expect(sent.splice(0)).toEqual([{ workspaceId: workspace.id, agentId: agent.id, sourceId: expect.any(String), syncNumber: 0 }]);
   expect((await workspace.call("GET", "/usage")).body.usage.sources).toBe(0);
   // And with the platform as it is, the same call adds it and wakes the consumer up.
   const added = await addSource({ ...op, env: envWith({ INGESTION_QUEUE: queue }) }, LIMITS, TEXT);
   expect(added).toMatchObject({ outcome: "done", source: { status: "pending" } });
   const { id } = (await list()).data[0];
-  expect(sent).toEqual([{ workspaceId: workspace.id, agentId: agent.id, sourceId: id }]);
+  expect(sent).toEqual([{ workspaceId: workspace.id, agentId: agent.id, sourceId: id, syncNumber: 0 }]);
   // A queue that is down loses only a wake-up: the sweep finds the source.
   const down = { sendBatch: () => Promise.reject(new Error("the queue is down")) };
   expect(await addSource({ ...op, env: envWith({ INGESTION_QUEUE: down }) }, LIMITS, TEXT)).toMatchObject({ outcome: "done" });

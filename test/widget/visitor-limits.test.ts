@@ -91,8 +91,10 @@ describe("leads a day", () => {
   });
 
   test("the agent's own tool keeps no lead beyond it", async () => {
-    const { workspace, agent } = await createWidget();
-    const question = { ...visitorQuestion(workspace, agent.id), leadLimit: { flow: "leads" as const, perDay: 1, sender: null } };
+    const { workspace, agent, visitor } = await createWidget();
+    const { conversation_id: conversationId } = (await visitor().write({})).body;
+    const leadLimit = { flow: "leads" as const, perDay: 1, sender: null };
+    const question = { ...visitorQuestion(workspace, agent.id), conversationId, leadLimit };
     const collect = async (answerId: string) => {
       const op = newOperation(env, new Meter(), workspace.id, question.nowMs);
       const context = { op, question: { ...question, answerId }, visitorId: null, visitorMessages: ["I am ada@example.com"] };

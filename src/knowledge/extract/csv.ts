@@ -26,9 +26,8 @@ export async function csvTable(text: string, maxChars: number): Promise<string |
   const named = NAMED_DELIMITER.exec(text);
   const start = named?.[0].length ?? 0;
   const sample = text.slice(start, start + SAMPLE_CHARS);
-  const delimiter = (named ? [named[1]!] : DELIMITERS).find((each) =>
-    isTable(rowsOf(sample, each, SAMPLED_ROWS), text.length > start + SAMPLE_CHARS),
-  );
+  const delimiters = named ? [named[1]!] : DELIMITERS;
+  const delimiter = delimiters.find((each) => isTable(rowsOf(sample, each, SAMPLED_ROWS), text.length > start + SAMPLE_CHARS));
   if (delimiter === undefined) return undefined;
   const lines: string[] = [];
   const pause = pacer();

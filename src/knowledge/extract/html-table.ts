@@ -55,13 +55,8 @@ export function* tableBlocks(
   const lines = isList
     ? data.flatMap((row, at) => (isTitle(row) ? `\n${cells[at]![0]!.text}\n` : listLines(cells[at]!)))
     : [...headerLines(cells.slice(0, headers)), ...cells.slice(headers).map((row) => tableLine(row.map(({ text }) => text)))];
-  return [
-    ...blocks,
-    lines
-      .filter((line) => line !== "")
-      .join("\n")
-      .trim(),
-  ];
+  const table = lines.filter((line) => line !== "").join("\n");
+  return [...blocks, table.trim()];
 }
 
 /** Whether a row is one cell over several columns. */

@@ -23,10 +23,8 @@ const MAX_ATTRIBUTE_CHARS = 4_096;
 const MAX_ATTRIBUTES = 256;
 /** The attributes that are read anywhere. The tree has no others: a page can have a million, which would take 200 MB. */
 const KEPT_ATTRIBUTES = [
-  ..."alt aria-controls aria-expanded aria-hidden aria-label aria-labelledby aria-level class colspan content for hidden href http-equiv".split(
-    " ",
-  ),
-  ..."id name property rel role rowspan start style title type width".split(" "),
+  ..."alt aria-controls aria-expanded aria-hidden aria-label aria-labelledby aria-level class colspan content for".split(" "),
+  ..."hidden href http-equiv id name property rel role rowspan start style title type width".split(" "),
 ];
 
 /** Inline elements and parts of drawings of which the tree has only the text, which makes it a third smaller. */

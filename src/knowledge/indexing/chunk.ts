@@ -65,11 +65,6 @@ interface Heading {
   text: string;
 }
 
-/** Returns a heading as a line of Markdown, so that it is not taken for a sentence of the text. */
-function markedUp({ level, text }: Heading): string {
-  return `${"#".repeat(level)} ${text}`;
-}
-
 /** Fills chunks with blocks, and starts a new one at headings and when one is full. */
 class Packer {
   private path: Heading[] = [];
@@ -82,11 +77,11 @@ class Packer {
 
   *heading({ text, level }: Block): Generator<Chunk> {
     // A heading without text below it is not the heading of any chunk, so it is added as text.
-    if (this.pendingHeading && level <= this.pendingHeading.level) yield* this.add(markedUp(this.pendingHeading));
+    if (this.pendingHeading && level <= this.pendingHeading.level) yield* this.addHeading(this.pendingHeading);
     if (this.words >= MIN_SECTION_WORDS) yield* this.flush();
     const shared = this.words > 0;
     // In a chunk that it shares with the section before, the heading is part of the text.
-    if (shared) yield* this.add(markedUp({ text, level }));
+    if (shared) yield* this.addHeading({ text, level });
     while (this.path.length > 0 && this.path.at(-1)!.level >= level) this.path.pop();
     this.path.push({ level, text });
     this.pendingHeading = shared ? undefined : this.path.at(-1);
@@ -103,7 +98,7 @@ class Packer {
   }
 
   *end(): Generator<Chunk> {
-    if (this.pendingHeading) yield* this.add(markedUp(this.pendingHeading));
+    if (this.pendingHeading) yield* this.addHeading(this.pendingHeading);
     yield* this.flush();
   }
 
@@ -115,6 +110,11 @@ class Packer {
       if (leadIn) yield* this.add(leadIn);
     }
     yield* this.add(text, words);
+  }
+
+  /** Adds a heading as a line of Markdown, so that it is not taken for a sentence of the text. */
+  private *addHeading({ level, text }: Heading): Generator<Chunk> {
+    yield* this.add(`${"#".repeat(level)} ${text}`, wordCount(text));
   }
 
   /** @param text has at most MAX_CHUNK_BYTES. */
