@@ -33,7 +33,7 @@ export async function answerFromText(url: string, operatorToken: string, limitMs
   try {
     const { key } = await call<{ key: string }>(operator, "POST", `${path}/keys`, { name: "Smoke test", scopes: ["*"] });
     const agent = await call<{ id: string }>(operator, "POST", `${path}/agents`, { name: "Smoke test" });
-    await waitForAnswer(createClient(url, key, limitMs), `/api/v1/agents/${agent.id}`, Date.now() + limitMs);
+    await waitForAnswer(createClient(url, key, LIMIT_MS), `/api/v1/agents/${agent.id}`, Date.now() + limitMs);
   } finally {
     await call(operator, "DELETE", path);
   }

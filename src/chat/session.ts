@@ -230,13 +230,6 @@ export class ChatSession extends DurableObject<Env> {
     await this.questionStored;
   }
 
-  /** Deletes the object's storage. @returns a hold that keeps further turns waiting until the conversation's rows are erased too. */
-  async eraseHeld(): Promise<Hold> {
-    const hold = this.hold();
-    await this.erase();
-    return hold;
-  }
-
   /**
    * Deletes the object's storage unless a turn is unfinished.
    * @returns a hold that keeps further turns waiting until the conversation's rows are erased too; null if a turn is unfinished.
@@ -244,7 +237,9 @@ export class ChatSession extends DurableObject<Env> {
   async eraseIdle(): Promise<Hold | null> {
     // Other calls of the object wait, so that no turn is added during the erasure.
     return this.ctx.blockConcurrencyWhile(async () => {
-      return this.turns.isIdle ? this.eraseHeld() : null;
+      if (!this.turns.isIdle) return null;
+      await this.erase();
+      return this.hold();
     });
   }
 

@@ -190,8 +190,9 @@ export async function eraseConversations(
   using holds = new DisposableStack();
   const eraseSession = async (id: string): Promise<string[]> => {
     const session = sessionOf(op, id);
-    const hold = await (inactiveSinceMs === undefined ? session.eraseHeld() : session.eraseIdle());
-    return holds.use(hold) ? [id] : [];
+    if (inactiveSinceMs === undefined) await session.erase();
+    else if (!holds.use(await session.eraseIdle())) return [];
+    return [id];
   };
   const erased = (await Promise.all(ids.map(eraseSession))).flat();
   if (erased.length > 0) await conversationIndexOf(op).remove(erased);
