@@ -2822,7 +2822,7 @@ export interface Schemas {
       from: number;
       /** The highest confidence of the range. */
       to: number;
-      /** How many right and wrong answers are in the range. */
+      /** The number of right and wrong answers in the range. */
       cases: number;
       /** Their average confidence. Null if there is no such case. */
       confidence: number | null;

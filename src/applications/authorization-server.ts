@@ -126,8 +126,8 @@ async function revokeAccessToken(env: Env, meter: Meter, token: string, clientId
 }
 
 /**
- * The client that a request for a token names, before anything of it is checked; empty if it names none. Undefined if the name cannot be
- * read here: the library accepts more forms of it.
+ * Returns the id of the client that a request for a token names, before anything of the request is checked.
+ * @returns an empty text if the request names no client, and undefined if the id is in a form that only the library can read.
  */
 function clientIdOf(request: Request, parameters: URLSearchParams): string | undefined {
   const named = parameters.get("client_id");

@@ -83,7 +83,7 @@ const metricsSchema = z
         z.object({
           from: z.number().meta({ description: "The lowest confidence of the range.", example: 0.8 }),
           to: z.number().meta({ description: "The highest confidence of the range.", example: 1 }),
-          cases: count("How many right and wrong answers are in the range."),
+          cases: count("The number of right and wrong answers in the range."),
           confidence: share("Their average confidence."),
           right: share("The share of them that is right. If the agent is well calibrated, it is close to the confidence."),
         }),

@@ -2,6 +2,7 @@ import { sentenceEncoder } from "../models/encoder/load.ts";
 import { hasOwnEncoder, rerankerFor } from "../models/retrieval-models.ts";
 import type { CuratedMatch, Retrieval, SearchQuery } from "../models/retrieval.ts";
 import type { AgentKey } from "../platform/db/sql.ts";
+import { detectLanguage } from "../text/languages.ts";
 import { deleteCrawl } from "./crawl/crawl-store.ts";
 import { listPages, type PageState } from "./crawl/page-store.ts";
 import type { CrawlProgress } from "./crawl/protocol.ts";
@@ -12,8 +13,7 @@ import { IndexStore } from "./indexing/store.ts";
 import { CuratedAnswers } from "./retrieval/curated-answers.ts";
 import { type DocumentName, type DocumentPart, listPassages, readDocumentPart } from "./retrieval/document.ts";
 import { HybridSearch } from "./retrieval/hybrid-search.ts";
-import { detectLanguage } from "../text/languages.ts";
-import { ENCODED_LANGUAGE, isEncoded, SentenceVectors } from "./vectors/sentence-vectors.ts";
+import { ENCODED_LANGUAGE, SentenceVectors } from "./vectors/sentence-vectors.ts";
 import { SemanticSearch } from "./vectors/semantic-search.ts";
 import { vectorEnginesFor } from "./vectors/vector-engines.ts";
 import { VectorSync } from "./vectors/vector-sync.ts";
@@ -82,8 +82,10 @@ export class AgentKnowledge {
 
   private async searchAnswers({ question, limit, only }: SearchQuery): Promise<CuratedMatch[]> {
     if (this.store.size.answers === 0) return [];
-    const asked = isEncoded(question) ? await this.sentences.vectorsOf(question) : undefined;
-    const similarities = asked && this.sentences.compareQuestions(asked.vector, detectLanguage(question, ENCODED_LANGUAGE) === undefined);
+    const language = detectLanguage(question, ENCODED_LANGUAGE);
+    const isEncoded = language === undefined || language === ENCODED_LANGUAGE;
+    const asked = isEncoded ? await this.sentences.vectorsOf(question) : undefined;
+    const similarities = asked && this.sentences.compareQuestions(asked.vector, language === undefined);
     return this.answers.search(question, limit, only?.answers, similarities);
   }
 

@@ -8,7 +8,7 @@ import type { sources } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { pacer } from "../platform/time.ts";
-import { limitsOf, MEGABYTE } from "../workspaces/plans.ts";
+import { limitsOf } from "../workspaces/plans.ts";
 import type { Sized } from "./agent-knowledge.ts";
 import { fetchPage } from "./crawl/fetch-page.ts";
 import {
@@ -22,7 +22,7 @@ import {
 } from "./crawl/protocol.ts";
 import { extractFile } from "./files.ts";
 import { indexOf } from "./index.ts";
-import { type IngestionMessage, wakeSource } from "./sources.ts";
+import { type IngestionMessage, maxBytesOf, wakeSource } from "./sources.ts";
 import {
   claimSource,
   eraseUnstaged,
@@ -88,7 +88,7 @@ export async function ingest(
   const limits = limitsOf(existing.plan, existing.overrides ?? {});
   // The limit may be lower than it was when the source was added.
   const maxPages = Math.min(source.maxPages, limits.max_pages);
-  const run = { op, source: { ...source, maxPages }, maxBytes: limits.knowledge_mb_per_agent * MEGABYTE, leaseId, clock };
+  const run = { op, source: { ...source, maxPages }, maxBytes: maxBytesOf(limits), leaseId, clock };
   try {
     const result = isCrawled(source.type) ? await crawl(run, source.type) : await ingestText(run);
     if (result) await finishRun(run, result);

@@ -173,8 +173,8 @@ export function releaseSource(db: Database, sourceId: string, leaseId: string, n
 }
 
 /**
- * Fails a source, unless a run has its lease or another sync was requested since. That run will finish, or the sweep finds the source after
- * the lease has expired.
+ * Fails a source, unless a run has its lease or another sync was requested since. The run or the other sync then decides about the source.
+ * If the run is interrupted, the sweep finds the source when the lease has expired.
  */
 export function failSource(
   db: Database,

@@ -13,7 +13,7 @@ export interface MemberLink {
   updatedAt: number;
 }
 
-/** A link in a mail that somebody asked for. The member is looked up by the address when the link is used. */
+/** The content of a link that a person has asked to receive by mail. The member is looked up by the address when the link is used. */
 export interface AddressLink {
   workspaceId: string;
   /** In lower case. */

@@ -26,7 +26,7 @@ interface Unanswered extends Waiting {
   minutes: number;
 }
 
-/** The columns of a `Waiting`. */
+/** Returns the columns that `Waiting` has. */
 function waitingColumns() {
   const { id, workspaceId } = conversations;
   const hours = sql`(SELECT business_hours FROM ${workspaces} w WHERE w.id = ${workspaceId})`.mapWith(workspaces.businessHours);
@@ -100,11 +100,14 @@ export function listSilent(db: Database, nowMs: number, limit: number) {
  */
 export async function reassignSilent(env: Env, db: Database, nowMs: number, silent: readonly Unanswered[], run: RunGroups): Promise<void> {
   const { assigneeId, updatedAt } = conversations;
-  const waitedMs = ({ hours, sinceMs }: Unanswered) => openMsBetween(businessHoursOf(hours), sinceMs, nowMs);
-  const isDue = (one: Unanswered) => isOpenAt(nowMs)(one) && waitedMs(one) >= one.minutes * MINUTE_MS;
-  const change = (one: Unanswered) => {
-    const where = and(isOwn(conversations, one.workspaceId, one.conversationId), isSilent(nowMs));
-    const again = { unansweredSince: nowMs - waitedMs(one) };
+  const isOpen = isOpenAt(nowMs);
+  const judged = silent.map((one) => {
+    const waitedMs = openMsBetween(businessHoursOf(one.hours), one.sinceMs, nowMs);
+    return { ...one, waitedMs, isDue: isOpen(one) && waitedMs >= one.minutes * MINUTE_MS };
+  });
+  const change = ({ workspaceId, conversationId, waitedMs, isDue }: (typeof judged)[number]) => {
+    const where = and(isOwn(conversations, workspaceId, conversationId), isSilent(nowMs));
+    const again = { unansweredSince: nowMs - waitedMs };
     const unassigned = {
       assigneeId: null,
       assigneeName: null,
@@ -113,10 +116,10 @@ export async function reassignSilent(env: Env, db: Database, nowMs: number, sile
       updatedAt: increasedTo(updatedAt, nowMs),
     };
     const unassign = db.update(conversations).set(unassigned).where(where).returning({ assignedId: conversations.id });
-    return isDue(one) ? [unassign, assignNext(db, one.workspaceId, nowMs)] : [db.update(conversations).set(again).where(where)];
+    return isDue ? [unassign, assignNext(db, workspaceId, nowMs)] : [db.update(conversations).set(again).where(where)];
   };
-  const results = await run(silent.map(change));
-  for (const [at, one] of silent.entries()) {
-    if (isDue(one)) announceAssigned(env, one.workspaceId, assignedIn(results[at]!));
+  const results = await run(judged.map(change));
+  for (const [at, { workspaceId, isDue }] of judged.entries()) {
+    if (isDue) announceAssigned(env, workspaceId, assignedIn(results[at]!));
   }
 }

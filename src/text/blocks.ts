@@ -26,8 +26,8 @@ export const LIST_ITEM = /^[ \t]*(?:[-*+•◦▪–]|\(?\d{1,3}[.)])[ \t]+\S/;
 /** Matches the number at the beginning of an item of an ordered list. */
 export const ORDERED_ITEM = /^[ \t]*\(?\d{1,3}[.)]/;
 const TABLE_ROW = /^[ \t]*\||\S[ \t]+\|[ \t]+\S.*\|/;
-/** The line below the head of a table, in which the outer bars may be missing. */
-const TABLE_RULER = /^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$/;
+/** Matches a cell of the line below the header row of a Markdown table. */
+const RULER_CELL = /^:?-+:?$/;
 const INDENTED = /^(?: {2,}|\t)\S/;
 
 /** The characters after which `blockSlices` pauses, which are read in some milliseconds. */
@@ -153,9 +153,11 @@ function* readWhile(reader: LineReader, first: Line, belongs: (line: Line) => bo
   return reader.textFrom(first);
 }
 
-/** Whether a line is the head of a Markdown table, in which the outer bars may be missing. */
+/** Whether a line is the header row of a Markdown table. The bars at the ends of its rows may be missing. */
 function isTableHead(line: Line, next: Line | undefined): boolean {
-  return line.head.includes("|") && next !== undefined && TABLE_RULER.test(next.head);
+  if (!line.head.includes("|") || next === undefined) return false;
+  const cells = next.head.trim().replace(/^\|/, "").replace(/\|$/, "").split("|");
+  return cells.length > 1 && cells.every((cell) => RULER_CELL.test(cell.trim()));
 }
 
 function isProse(line: Line): boolean {

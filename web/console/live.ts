@@ -121,7 +121,7 @@ function connect(): void {
     if (socket !== opened) return;
     // The user learns that the session has ended before writing something that cannot be sent.
     if (code === POLICY_VIOLATION && reason === SESSION_ENDED) endSession();
-    // For other reasons, the key may not be valid any more.
+    // The service has closed the socket for another reason. The key may no longer be valid.
     else if (code === POLICY_VIOLATION) void api.getMe().catch(() => undefined);
     socket = undefined;
     isLive.value = false;

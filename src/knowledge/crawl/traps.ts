@@ -104,10 +104,10 @@ export class Traps {
     const pages = urls.map((url): PageKeys => {
       const variables = variablesOf(url).map((variable) => ({
         ...variable,
-        name: shortened(variable.name),
-        rest: shortened(variable.rest),
+        name: fingerprintOf(variable.name),
+        rest: fingerprintOf(variable.rest),
       }));
-      return { variables, keys: [shortened(pageKey(url)), ...variables.map(({ rest }) => rest)].map(pageCount) };
+      return { variables, keys: [fingerprintOf(pageKey(url)), ...variables.map(({ rest }) => rest)].map(pageCount) };
     });
     const keys = pages.flatMap((page) => [...page.keys, ...page.variables.flatMap((variable) => Object.values(countsOf(variable)))]);
     this.counts = this.store.readCounts([...new Set([...keys, ...others, WASTED])]);
@@ -134,7 +134,7 @@ export class Traps {
   }
 }
 
-/** A URL's variables with their texts shortened, and the keys under which the URL and its variants are marked as found or read. */
+/** A URL's variables with the fingerprints of their texts, and the keys under which the URL and its variants are marked as found or read. */
 interface PageKeys {
   variables: Variable[];
   keys: string[];
@@ -143,8 +143,11 @@ interface PageKeys {
 /** The key for the number of pages of the crawl without new text. */
 const WASTED = "wasted";
 
-/** Stands for a text in the keys of counts, of which a page with long links has thousands. Two texts are most unlikely to share both checksums. */
-function shortened(text: string): string {
+/**
+ * Returns a short text that stands for a long one in the keys of counts, since a page with long links has thousands of keys. It consists of
+ * two checksums, which two texts are most unlikely to have in common.
+ */
+function fingerprintOf(text: string): string {
   const once = fnv1a(text);
   return `${once.toString(36)}.${fnv1a(text, once).toString(36)}`;
 }

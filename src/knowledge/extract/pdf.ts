@@ -239,8 +239,8 @@ function edges(page: PdfLine[]): PdfLine[] {
 }
 
 /**
- * The forms of a line in which one number is replaced by its distance from the page's index: a page number has the same distance on all
- * pages. A line in the font of headings has none, since it may number the chapters.
+ * Returns the forms of a line in which one number is replaced by its distance from the page's index. A page number has the same distance on
+ * all pages. A line in a font as large as that of headings has no such form, because its number may be that of a chapter.
  */
 function numberedKeys({ text, size }: PdfLine, page: number, body: number): string[] {
   if (text.length > MAX_RUNNING_HEAD_CHARS || size > body * HEADING_RATIO) return [];

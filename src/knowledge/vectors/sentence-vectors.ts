@@ -266,7 +266,7 @@ export class SentenceVectors {
 }
 
 /** Whether a text is in the language of the encoder, or too short to tell. */
-export function isEncoded(text: string): boolean {
+function isEncoded(text: string): boolean {
   return (detectLanguage(text, ENCODED_LANGUAGE) ?? ENCODED_LANGUAGE) === ENCODED_LANGUAGE;
 }
 
