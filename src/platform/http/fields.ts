@@ -1,10 +1,7 @@
-import { extendZodWithOpenApi, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { isUuid } from "../db/ids.ts";
 import { toSingleLine } from "../text.ts";
 import { valueErrorParams } from "./validation.ts";
-
-// The bundler may load the module of a schema before the library that adds `openapi` to all schemas, unless something of it is used here.
-extendZodWithOpenApi(z);
 
 // Building schemas takes time when an isolate starts, so the two that most records use are built once.
 const UUID = z.guid().toLowerCase().meta({ format: "uuid", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" });

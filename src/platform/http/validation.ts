@@ -1,6 +1,10 @@
-import type { z } from "@hono/zod-openapi";
+import { extendZodWithOpenApi, z } from "@hono/zod-openapi";
 import type { ValidationItem } from "./errors.ts";
 import { similarName, type UnknownField } from "./unknown-fields.ts";
+
+// The library adds `openapi` to all schemas. The bundler keeps it ahead of a module only if that module uses a value which depends on it,
+// so each module that names a schema imports a value from here, at least indirectly.
+extendZodWithOpenApi(z);
 
 /** A larger input is left out of the error: a response must not be as large as the request. */
 const MAX_ECHOED_INPUT_LENGTH = 16_384;
