@@ -94,12 +94,15 @@ async function readWaiting(port: number, operatorToken: string): Promise<[string
 /** The size of a database without tables, as an object whose storage was deleted leaves it on a laptop. */
 const EMPTY_BYTES = 4_096;
 
-/** The databases with content in each folder of the storage, which holds those of one class. */
+/**
+ * The databases with content in each folder of the storage, which holds those of one class. Their write-ahead logs are left out: SQLite
+ * bounds them, and their sizes depend on when it last emptied them.
+ */
 async function readFolders(state: string): Promise<Map<string, { files: number; bytes: number }>> {
   const folders = new Map<string, { files: number; bytes: number }>();
   for (const name of await readdir(state, { recursive: true })) {
     if (!name.endsWith(".sqlite")) continue;
-    const bytes = (await sizeOf(join(state, name))) + (await sizeOf(join(state, `${name}-wal`)));
+    const bytes = await sizeOf(join(state, name));
     const folder = basename(dirname(name)).replace(/^(hastened|miniflare)-/, "");
     const own = folders.get(folder) ?? { files: 0, bytes: 0 };
     folders.set(folder, bytes > EMPTY_BYTES ? { files: own.files + 1, bytes: own.bytes + bytes } : own);
