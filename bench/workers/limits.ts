@@ -4,7 +4,7 @@ import { indexOf } from "../../src/knowledge/index.ts";
 import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { type ApiKeyClaim, verifyApiKey } from "../../src/workspaces/api-key.ts";
-import { visitorLimitOf } from "../../src/workspaces/flow-limits.ts";
+import { visitorLimitOf } from "../../src/workspaces/usage-limits.ts";
 import { limitsOf } from "../../src/workspaces/plans.ts";
 
 export * from "../../src/index.ts";

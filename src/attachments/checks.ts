@@ -1,7 +1,7 @@
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, invalid } from "../platform/http/errors.ts";
 import { valueError } from "../platform/http/validation.ts";
-import { flowLimited } from "../workspaces/checks.ts";
+import { limitReached } from "../workspaces/checks.ts";
 import { withAddress } from "./links.ts";
 import type { UploadResult } from "./uploads.ts";
 import { type Attachment, toAttachment } from "./wire.ts";
@@ -16,7 +16,7 @@ export async function toUploaded(c: AppContext, uploaded: UploadResult, nowMs: n
       throw invalid([{ loc: ["body", "file"], ...problem, input: null }]);
     }
     case "rate_limited":
-      throw flowLimited(uploaded.full, nowMs);
+      throw limitReached(uploaded.full, nowMs);
     case "no_space":
       throw new ApiError(
         "plan_required",

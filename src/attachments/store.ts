@@ -3,8 +3,8 @@ import type { Database } from "../platform/db/client.ts";
 import { attachments, messages, workspaces } from "../platform/db/schema.ts";
 import { exists, findOwn, importCompleted, insertWhere, isAmong, isOwn, isWorkspace, jsonIds, jsonParam } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
-import type { FlowWindow } from "../workspaces/flow-limits.ts";
-import { mayBeSent } from "../workspaces/flow-store.ts";
+import type { LimitWindow } from "../workspaces/usage-limits.ts";
+import { windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
 
 /** The owner of a file that was uploaded over the integrators' API: every message that is sent over that API may take it. */
@@ -43,11 +43,11 @@ const ROW_BYTES = 512;
 export function createAttachment(
   db: Database,
   file: typeof attachments.$inferInsert,
-  { windows, maxMegabytes }: { windows: readonly FlowWindow[]; maxMegabytes: number },
+  { windows, maxMegabytes }: { windows: readonly LimitWindow[]; maxMegabytes: number },
 ) {
   const { workspaceId, size } = file;
   const hasSpace = sql`${workspaces.attachmentBytes} + ${size + ROW_BYTES} <= ${Math.floor(maxMegabytes * MEGABYTE)}`;
-  const isAdmitted = and(exists(workspaces, isWorkspace(workspaceId), hasSpace), mayBeSent(workspaceId, windows))!;
+  const isAdmitted = and(exists(workspaces, isWorkspace(workspaceId), hasSpace), windowsHaveRoom(workspaceId, windows))!;
   return insertWhere(db, attachments, file, isAdmitted).onConflictDoNothing();
 }
 

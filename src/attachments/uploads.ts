@@ -2,8 +2,8 @@ import type { Operation } from "../platform/db/client.ts";
 import type { attachments } from "../platform/db/schema.ts";
 import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import { HOUR_MS } from "../platform/time.ts";
-import { type FlowWindow, fullWindow } from "../workspaces/flow-limits.ts";
-import { countSent, listSent } from "../workspaces/flow-store.ts";
+import { type LimitWindow, findFullWindow } from "../workspaces/usage-limits.ts";
+import { countInWindows, listCounts } from "../workspaces/usage-limit-store.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { isInObject, putContent, removeContents } from "./contents.ts";
 import { fileNameOf, typeOfFile } from "./file-type.ts";
@@ -31,7 +31,7 @@ export interface Uploader {
   /** Until when a message may take the file, in Unix milliseconds. */
   expiresAtMs: number;
   /** The rate-limit windows in which the upload of a visitor is counted. */
-  windows?: readonly FlowWindow[];
+  windows?: readonly LimitWindow[];
   /** Masks the name of the file, if the workspace has something masked. */
   redact: ((text: string) => string) | undefined;
 }
@@ -40,7 +40,7 @@ export type UploadResult =
   | { outcome: "uploaded"; attachment: AttachmentRow }
   | { outcome: "unsupported_type" }
   | { outcome: "no_space" }
-  | { outcome: "rate_limited"; full: FlowWindow };
+  | { outcome: "rate_limited"; full: LimitWindow };
 
 /**
  * Stores an uploaded file. Its row is stored first, so that the sweep finds the bytes of an upload that was interrupted. A repeated
@@ -61,13 +61,13 @@ export async function upload(
   const allowed = isInObject(op) ? Math.min(limits.attachments_mb, MAX_OBJECT_MEGABYTES) : limits.attachments_mb;
   const maxMegabytes = windows.length > 0 ? allowed * VISITORS_SHARE : allowed;
   const { before, after } = await transact(db, {
-    before: [listSent(db, workspaceId, windows)],
-    writes: [createAttachment(db, file, { windows, maxMegabytes }), ...countSent(db, workspaceId, windows, IF_CHANGED)],
+    before: [listCounts(db, workspaceId, windows)],
+    writes: [createAttachment(db, file, { windows, maxMegabytes }), ...countInWindows(db, workspaceId, windows, IF_CHANGED)],
     after: [findAttachment(db, workspaceId, id)],
   });
   const [[attachment]] = after;
   if (!attachment) {
-    const full = fullWindow(windows, before[0]);
+    const full = findFullWindow(windows, before[0]);
     return full ? { outcome: "rate_limited", full } : { outcome: "no_space" };
   }
   await putContent(op, id, pieces);

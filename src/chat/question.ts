@@ -5,7 +5,7 @@ import type { MetadataFilter } from "../knowledge/search-wire.ts";
 import type { HistoryMessage } from "../models/model.ts";
 import type { Channel } from "../platform/db/columns.ts";
 import { anonIdForEmail } from "../platform/text.ts";
-import type { VisitorLimit } from "../workspaces/flow-limits.ts";
+import type { VisitorLimit } from "../workspaces/usage-limits.ts";
 import type { Asked } from "./wire.ts";
 
 /** The author of a question, as its channel knows them. */

@@ -1,8 +1,8 @@
 import { isForHumans } from "../conversations/status.ts";
 import { ApiError, type ErrorCode, invalid, notFound } from "../platform/http/errors.ts";
 import { valueError } from "../platform/http/validation.ts";
-import { flowLimited } from "../workspaces/checks.ts";
-import type { FlowWindow } from "../workspaces/flow-limits.ts";
+import { limitReached } from "../workspaces/checks.ts";
+import type { LimitWindow } from "../workspaces/usage-limits.ts";
 import type { Question } from "./question.ts";
 import type { TurnState } from "./store.ts";
 
@@ -12,7 +12,7 @@ import type { TurnState } from "./store.ts";
  * (email/inbound.ts). In answer.ts it is decided whether an agent answers or hands the question over.
  */
 export type Refusal =
-  | { outcome: "rate_limited"; full: FlowWindow }
+  | { outcome: "rate_limited"; full: LimitWindow }
   | { outcome: "unknown_files"; positions: number[] }
   | { outcome: SimpleRefusal };
 
@@ -80,7 +80,7 @@ const ERRORS: Record<Exclude<SimpleRefusal, `${string}_not_found`>, [code: Error
 
 /** Returns a refusal as the error of the API. */
 export function refusalError(refusal: Refusal): ApiError {
-  if (refusal.outcome === "rate_limited") return flowLimited(refusal.full, Date.now());
+  if (refusal.outcome === "rate_limited") return limitReached(refusal.full, Date.now());
   if (refusal.outcome === "unknown_files") return unknownFiles(refusal.positions)!;
   if (refusal.outcome === "agent_not_found") return notFound("agent");
   if (refusal.outcome === "conversation_not_found") return notFound("conversation");

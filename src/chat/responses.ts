@@ -9,7 +9,7 @@ import { eventStream } from "../platform/http/responses.ts";
 import type { Cost } from "../platform/telemetry/meter.ts";
 import { monthOf } from "../platform/time.ts";
 import { operationOf } from "../workspaces/checks.ts";
-import { visitorLimitOf } from "../workspaces/flow-limits.ts";
+import { visitorLimitOf } from "../workspaces/usage-limits.ts";
 import { apiVisitor, type Question } from "./question.ts";
 import { type Refusal, refusalError } from "./refusals.ts";
 import { sessionOf, type Unsettled } from "./session.ts";

@@ -5,8 +5,8 @@ import { type ConversationKey, conversationExists } from "../conversations/store
 import type { Database } from "../platform/db/client.ts";
 import { agents, conversations, emailThreads, workspaces } from "../platform/db/schema.ts";
 import { insertWhere } from "../platform/db/sql.ts";
-import type { FlowWindow } from "../workspaces/flow-limits.ts";
-import { mayBeSent } from "../workspaces/flow-store.ts";
+import type { LimitWindow } from "../workspaces/usage-limits.ts";
+import { windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
 import { resolveVisitorId } from "./visitor-store.ts";
 
 /** A conversation that the team starts. */
@@ -20,11 +20,11 @@ export interface StartedConversation extends ConversationKey {
 }
 
 /** SQL condition: the workspace has the agent, with a mailbox if the channel needs one, and may start another conversation today. */
-export function mayBeStarted({ workspaceId, agentId, channel }: StartedConversation, windows: readonly FlowWindow[]): SQL {
+export function mayBeStarted({ workspaceId, agentId, channel }: StartedConversation, windows: readonly LimitWindow[]): SQL {
   const hasMailbox = channel === "email" ? sql`a.email_address IS NOT NULL` : sql`TRUE`;
   const hasAgent = sql`EXISTS (SELECT 1 FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id
     WHERE a.id = ${agentId} AND a.workspace_id = ${workspaceId} AND w.deleted_at IS NULL AND ${hasMailbox})`;
-  return and(hasAgent, mayBeSent(workspaceId, windows))!;
+  return and(hasAgent, windowsHaveRoom(workspaceId, windows))!;
 }
 
 /** Adds the conversation with the status that a human has it. */

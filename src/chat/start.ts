@@ -11,8 +11,8 @@ import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import { normalizeEmail } from "../platform/text.ts";
 import { businessHoursOf } from "../workspaces/business-hours.ts";
 import { findBusinessHours } from "../workspaces/business-hours-store.ts";
-import { dayWindow, type FlowWindow, fullWindow } from "../workspaces/flow-limits.ts";
-import { countSent, listSent } from "../workspaces/flow-store.ts";
+import { dayWindow, type LimitWindow, findFullWindow } from "../workspaces/usage-limits.ts";
+import { countInWindows, listCounts } from "../workspaces/usage-limit-store.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { mailVisitor, type QuestionVisitor } from "./question.ts";
 import { createStartedConversation, createThread, mayBeStarted } from "./start-store.ts";
@@ -32,7 +32,7 @@ type StartResult =
   | { outcome: "started"; conversation: ConversationRecord; message: typeof messages.$inferSelect; hours: BusinessHours }
   | { outcome: "agent_not_found" }
   | { outcome: "no_mailbox" }
-  | { outcome: "rate_limited"; full: FlowWindow };
+  | { outcome: "rate_limited"; full: LimitWindow };
 
 /** Starts a conversation with a message of the team. */
 export async function startConversation(op: Operation, first: FirstMessage, limits: Limits): Promise<StartResult> {
@@ -41,7 +41,7 @@ export async function startConversation(op: Operation, first: FirstMessage, limi
   const windows = [dayWindow("team_messages", limits.team_messages_per_day, nowMs)];
   const maxMessages = limits.messages_per_conversation;
   const { before, written, after } = await transact(db, {
-    before: [findAgent(db, workspaceId, first.agentId), listSent(db, workspaceId, windows)],
+    before: [findAgent(db, workspaceId, first.agentId), listCounts(db, workspaceId, windows)],
     writes: startWrites(db, { workspaceId, conversationId, messageId, visitorId, nowMs, windows, maxMessages }, first),
     after: [
       findConversationRecord(db, workspaceId, conversationId),
@@ -57,7 +57,7 @@ export async function startConversation(op: Operation, first: FirstMessage, limi
     return { outcome: "started", conversation: found.record, message, hours: businessHoursOf(hours?.stored ?? {}) };
   }
   const [[agent], sent] = before;
-  const full = fullWindow(windows, sent);
+  const full = findFullWindow(windows, sent);
   if (agent && full) return { outcome: "rate_limited", full };
   return { outcome: agent ? "no_mailbox" : "agent_not_found" };
 }
@@ -67,7 +67,7 @@ interface Start extends ConversationKey {
   /** The id for a visitor who is new. */
   visitorId: string;
   nowMs: number;
-  windows: readonly FlowWindow[];
+  windows: readonly LimitWindow[];
   maxMessages: number;
 }
 
@@ -81,7 +81,7 @@ function startWrites(db: Database, start: Start, { to, ...first }: FirstMessage)
   return [
     ...(visitor ? upsertVisitor(db, start, { ...visitor, emailKey }, isAdmitted) : []),
     createStartedConversation(db, started, isAdmitted),
-    ...countSent(db, workspaceId, windows, IF_CHANGED),
+    ...countInWindows(db, workspaceId, windows, IF_CHANGED),
     ...appendEvent(db, newEvent(start, nowMs), "conversation.created", conversationRecord(conversationId)),
     ...(thread ? [createThread(db, start, thread)] : []),
     // No windows are passed, because the message was counted together with its conversation.

@@ -28,8 +28,8 @@ import { agents, conversations, handoffs, leads, messages, sources, usagePeriods
 import { exists, IF_CHANGED, insertWhere, isOfAgent, isOfConversation, isOwn, type Statement, transact } from "../platform/db/sql.ts";
 import { normalizeEmail, toSingleLine } from "../platform/text.ts";
 import { findRedaction } from "../redaction/store.ts";
-import { type FlowWindow, fullWindow, windowsOf } from "../workspaces/flow-limits.ts";
-import { countSent, listSent, mayBeSent } from "../workspaces/flow-store.ts";
+import { type LimitWindow, findFullWindow, windowsOf } from "../workspaces/usage-limits.ts";
+import { countInWindows, listCounts, windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
 import type { Answer } from "./answer.ts";
 import { type Question, questionKeyOf } from "./question.ts";
 import { belongsToVisitor, mergedVisitorId, resolveVisitorId, upsertVisitor } from "./visitor-store.ts";
@@ -70,7 +70,7 @@ export async function beginTurn(
   // The number of hashes varies, and a compiled statement takes its values unchanged, so statements with hashes are not compiled.
   const { before, ...batch } = conditions.subjectHashes ? buildBegin(db, values) : compiledBegin(db, values);
   const topics = isSmallTalk && { topics: listTopics(db, question) };
-  const sent = windows.length > 0 && { sent: listSent(db, workspaceId, windows) };
+  const sent = windows.length > 0 && { sent: listCounts(db, workspaceId, windows) };
   const ran = await transact(db, { before: { ...before, ...topics, ...sent }, ...batch });
   const [found, { stored }] = [ran.before, ran.after];
   const continued = found.continued?.[0];
@@ -81,7 +81,7 @@ export async function beginTurn(
     conversation: question.isNew ? stored[0]?.state : continued,
     history: found.history ?? [],
     topics: (found.topics ?? []).map(({ name }) => name),
-    full: fullWindow(windows, found.sent ?? []),
+    full: findFullWindow(windows, found.sent ?? []),
     unknownFiles: missingFiles(question.files, found.takable),
     stored,
     written: ran.written,
@@ -89,7 +89,7 @@ export async function beginTurn(
 }
 
 /** The windows in which a question is counted. A new conversation over the API is for the agent, so that its question uses the quota. */
-function windowsFor({ messageLimit, isNew, nowMs }: Question): FlowWindow[] {
+function windowsFor({ messageLimit, isNew, nowMs }: Question): LimitWindow[] {
   return messageLimit && !(messageLimit.onlyOutsideQuota && isNew) ? windowsOf(messageLimit, nowMs) : [];
 }
 
@@ -103,7 +103,7 @@ function storedPart({ filter: _filter, earlier: _earlier, clientTools: _clientTo
 
 interface BeginValues {
   question: CheckedQuestion;
-  windows: FlowWindow[];
+  windows: LimitWindow[];
   emailKey: string | null;
   /** See `bucketOf`. */
   bucket: number;
@@ -128,7 +128,7 @@ function buildBegin(db: Database, { question, windows, emailKey, bucket, eventId
       ...(visitor ? upsertVisitor(db, question, { ...visitor, emailKey }, admitted) : []),
       ...(isNew ? [createConversation(db, question, bucket, admitted)] : continueConversation(db, question, admitted)),
       addQuestion(db, question, admitted),
-      ...countSent(
+      ...countInWindows(
         db,
         workspaceId,
         windows,
@@ -404,8 +404,8 @@ export function refundQuota(db: Database, { workspaceId, questionId, messageLimi
     db
       .update(messages)
       .set({ quotaPeriod: null })
-      .where(and(isOwn(messages, workspaceId, questionId), isNotNull(messages.quotaPeriod), mayBeSent(workspaceId, windows))),
-    ...countSent(db, workspaceId, windows, IF_CHANGED),
+      .where(and(isOwn(messages, workspaceId, questionId), isNotNull(messages.quotaPeriod), windowsHaveRoom(workspaceId, windows))),
+    ...countInWindows(db, workspaceId, windows, IF_CHANGED),
   ] as const;
 }
 
@@ -417,11 +417,11 @@ function mayBeAnswered({ workspaceId, agentId, quota }: Question): SQL {
 }
 
 /** SQL condition of every write of the first batch. `refusalOf` says which part of it did not hold. */
-function isAdmitted(question: CheckedQuestion, windows: readonly FlowWindow[]): SQL {
+function isAdmitted(question: CheckedQuestion, windows: readonly LimitWindow[]): SQL {
   const { workspaceId, agentId, conversationId } = question;
   const agent = sql`FROM ${agents} a JOIN ${workspaces} w ON w.id = a.workspace_id`;
   const agentFits = sql`a.id = ${agentId} AND a.workspace_id = ${workspaceId} AND w.deleted_at IS NULL`;
-  const isSent = mayBeSent(workspaceId, windows);
+  const isSent = windowsHaveRoom(workspaceId, windows);
   const { onlyOutsideQuota } = question.messageLimit ?? {};
   const hasRoomToday = onlyOutsideQuota ? sql`(c.status NOT IN ${HUMAN_STATUSES} OR ${usesQuota(question)} OR ${isSent})` : isSent;
   const hasFiles = question.files && !question.ignoresLimits ? areTakable(takingOf(question, question.files)) : sql`TRUE`;

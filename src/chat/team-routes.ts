@@ -22,7 +22,7 @@ import { findConversation, SUBJECT_LENGTH } from "../conversations/store.ts";
 import { findTeam } from "../routing/team-store.ts";
 import { unknownTeam } from "../routing/team-wire.ts";
 import { toSingleLine } from "../platform/text.ts";
-import { authorOf, flowLimited, needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
+import { authorOf, limitReached, needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
 import { toOpening } from "../workspaces/business-hours-wire.ts";
 import { REDACTED } from "../redaction/fields.ts";
 import { apiVisitor } from "./question.ts";
@@ -116,7 +116,7 @@ teamRoutes.openapi(startRoute, async (c) => {
   const op = operationOf(c);
   const started = await startConversation(op, first, c.get("caller").workspace.limits);
   if (started.outcome === "agent_not_found") throw notFound("agent");
-  if (started.outcome === "rate_limited") throw flowLimited(started.full, op.nowMs);
+  if (started.outcome === "rate_limited") throw limitReached(started.full, op.nowMs);
   if (started.outcome === "no_mailbox") throw new ApiError("conflict", "The agent has no mailbox. Give it an email_address first.");
   const { conversation, message, hours } = started;
   c.set("conversationId", conversation.id);

@@ -7,8 +7,8 @@ import type { Database, Operation } from "../platform/db/client.ts";
 import type { Priority } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { IF_CHANGED, type Statement, transact } from "../platform/db/sql.ts";
-import { dayWindow, type FlowWindow, fullWindow } from "../workspaces/flow-limits.ts";
-import { countSent, listSent } from "../workspaces/flow-store.ts";
+import { dayWindow, type LimitWindow, findFullWindow } from "../workspaces/usage-limits.ts";
+import { countInWindows, listCounts } from "../workspaces/usage-limit-store.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { createNote, findNote, recordNote } from "./note-store.ts";
 import { assignWaiting, findQueue } from "../routing/assignment.ts";
@@ -114,7 +114,7 @@ export async function replyAsHuman(
   const taking = reply.files && { ...reply.files, workspaceId, messageId, nowMs };
   const writes = [
     createReply(db, op, { id: messageId, nowMs, ...reply }, windows),
-    ...countSent(db, workspaceId, windows, IF_CHANGED),
+    ...countInWindows(db, workspaceId, windows, IF_CHANGED),
     ...appendEvent(db, newEvent(op, op.nowMs), "message.human_replied", messageRecord(messageId)),
     recordHumanReply(db, op, messageId, nowMs),
     createDraft(db, workspaceId, conversationId, messageId),
@@ -122,7 +122,7 @@ export async function replyAsHuman(
     ...(taking ? [takeFiles(db, { ...taking, conversationId })] : []),
   ];
   const { before, written, after } = await transact(db, {
-    before: { sent: listSent(db, workspaceId, windows), ...(taking && { takable: listTakable(db, taking) }) },
+    before: { sent: listCounts(db, workspaceId, windows), ...(taking && { takable: listTakable(db, taking) }) },
     writes,
     after: [
       findMessage(db, workspaceId, messageId),
@@ -141,7 +141,7 @@ export async function replyAsHuman(
     await matchDraftQuestion(db, { workspaceId, conversationId, messageId, content: message.content }, questions);
   }
   const unknownFiles = missingFiles(reply.files, before.takable);
-  return { message, conversation, unknownFiles, full: fullWindow(windows, before.sent) };
+  return { message, conversation, unknownFiles, full: findFullWindow(windows, before.sent) };
 }
 
 /**
@@ -161,20 +161,20 @@ export async function addNote(op: ConversationOperation, { perDay, ...text }: Te
 }
 
 /** Finds why a note was not added: this request has already added it, a limit is reached, or there is no such conversation. */
-async function findAddedNote(db: Database, { workspaceId, conversationId }: ConversationKey, noteId: string, windows: FlowWindow[]) {
+async function findAddedNote(db: Database, { workspaceId, conversationId }: ConversationKey, noteId: string, windows: LimitWindow[]) {
   const [sent, [note], [conversation]] = await db.batch([
-    listSent(db, workspaceId, windows),
+    listCounts(db, workspaceId, windows),
     findNote(db, workspaceId, noteId),
     findMessageCount(db, workspaceId, conversationId),
   ]);
-  return conversation && { note, full: fullWindow(windows, sent) };
+  return conversation && { note, full: findFullWindow(windows, sent) };
 }
 
 const compiledNote = compiled(
-  (db, key: ConversationKey, note: Parameters<typeof createNote>[2], windows: FlowWindow[]) =>
+  (db, key: ConversationKey, note: Parameters<typeof createNote>[2], windows: LimitWindow[]) =>
     [
       createNote(db, key, note, windows),
-      ...countSent(db, key.workspaceId, windows, IF_CHANGED),
+      ...countInWindows(db, key.workspaceId, windows, IF_CHANGED),
       recordNote(db, key, note.id, note.nowMs),
     ] as const,
 );

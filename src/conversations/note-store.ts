@@ -2,8 +2,8 @@ import { and, count, eq, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { conversations, notes } from "../platform/db/schema.ts";
 import { exists, findOwn, increasedTo, insertWhere, isOfConversation, jsonIds } from "../platform/db/sql.ts";
-import type { FlowWindow } from "../workspaces/flow-limits.ts";
-import { mayBeSent } from "../workspaces/flow-store.ts";
+import type { LimitWindow } from "../workspaces/usage-limits.ts";
+import { windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
 import { type ConversationKey, conversationExists, isConversation, type Member } from "./store.ts";
 
 /**
@@ -14,7 +14,7 @@ export function createNote(
   db: Database,
   key: ConversationKey,
   note: { id: string; content: string; author: Member | null; nowMs: number; maxMessages: number },
-  windows: readonly FlowWindow[],
+  windows: readonly LimitWindow[],
 ) {
   const { workspaceId, conversationId } = key;
   const ofConversation = sql`FROM ${notes} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversationId}`;
@@ -30,7 +30,7 @@ export function createNote(
     createdAt: sql`max(${note.nowMs}, ${lastMessageAt} + 1, ${lastNoteAt} + 1)`,
   };
   const hasRoom = sql`(SELECT count(*) ${ofConversation}) < ${note.maxMessages}`;
-  return insertWhere(db, notes, row, sql`${conversationExists(key)} AND ${hasRoom} AND ${mayBeSent(workspaceId, windows)}`)
+  return insertWhere(db, notes, row, sql`${conversationExists(key)} AND ${hasRoom} AND ${windowsHaveRoom(workspaceId, windows)}`)
     .onConflictDoNothing()
     .returning();
 }

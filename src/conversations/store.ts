@@ -23,8 +23,8 @@ import {
 } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import { routeHandoff, type Written } from "../routing/assignment.ts";
-import type { FlowWindow } from "../workspaces/flow-limits.ts";
-import { countSent, mayBeSent } from "../workspaces/flow-store.ts";
+import type { LimitWindow } from "../workspaces/usage-limits.ts";
+import { countInWindows, windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
 import { c, CONVERSATION_RECORD, handoffRecord } from "./payloads.ts";
 import { handoffStatusAt, type Transition } from "./status.ts";
 
@@ -213,12 +213,12 @@ export function createReply(
   db: Database,
   key: ConversationKey,
   reply: { id: string; content: string; author: Member | null; nowMs: number; maxMessages: number; files?: TakenFiles | undefined },
-  windows: readonly FlowWindow[],
+  windows: readonly LimitWindow[],
 ) {
   const { workspaceId, conversationId } = key;
   const hasRoom = exists(conversations, isConversation(key), lt(conversations.messageCount, reply.maxMessages));
   const taking = reply.files && { ...reply.files, workspaceId, messageId: reply.id, nowMs: reply.nowMs };
-  const isAdmitted = sql`${hasRoom} AND ${mayBeSent(workspaceId, windows)} AND ${taking ? areTakable(taking) : sql`TRUE`}`;
+  const isAdmitted = sql`${hasRoom} AND ${windowsHaveRoom(workspaceId, windows)} AND ${taking ? areTakable(taking) : sql`TRUE`}`;
   const row = {
     id: reply.id,
     workspaceId,
@@ -298,14 +298,14 @@ export function createHandoff(
   { workspaceId, conversationId, agentId, nowMs }: HandoffKey,
   cause: HandoffCause,
   written: Written,
-  windows: readonly FlowWindow[] = [],
+  windows: readonly LimitWindow[] = [],
 ) {
   const id = newId(shardOf(workspaceId), nowMs);
   const row = { id, workspaceId, agentId, conversationId, ...cause, status: "pending" as const, requestedAt: nowMs };
   const isWaiting = exists(conversations, isOwn(conversations, workspaceId, conversationId), eq(conversations.status, "needs_human"));
   return [
-    insertWhere(db, handoffs, row, sql`${isWaiting} AND ${mayBeSent(workspaceId, windows)}`).onConflictDoNothing(),
-    ...countSent(db, workspaceId, windows, IF_CHANGED),
+    insertWhere(db, handoffs, row, sql`${isWaiting} AND ${windowsHaveRoom(workspaceId, windows)}`).onConflictDoNothing(),
+    ...countInWindows(db, workspaceId, windows, IF_CHANGED),
     ...appendEvent(db, newEvent({ workspaceId, conversationId }, nowMs), "handoff.created", handoffRecord(id)),
     ...routeHandoff(db, { workspaceId, conversationId }, { id, isOpen: cause.opensAt === null, nowMs }, written),
   ] as const;

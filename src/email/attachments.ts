@@ -4,7 +4,7 @@ import { MAX_FILE_BYTES, MAX_FILES } from "../attachments/wire.ts";
 import type { TakenFiles } from "../attachments/store.ts";
 import type { Operation } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
-import { type VisitorLimit, windowsOf } from "../workspaces/flow-limits.ts";
+import { type VisitorLimit, windowsOf } from "../workspaces/usage-limits.ts";
 import type { Limits } from "../workspaces/plans.ts";
 
 /** A file of a mail. */

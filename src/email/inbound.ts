@@ -16,15 +16,15 @@ import { HOUR_MS, monthOf } from "../platform/time.ts";
 import { redactionOf } from "../redaction/redaction.ts";
 import {
   ALL_SENDERS,
-  type FlowCount,
-  type FlowWindow,
-  fullWindow,
+  type WindowCount,
+  type LimitWindow,
+  findFullWindow,
   startOfDay,
   type VisitorLimit,
   visitorLimitOf,
   windowsOf,
-} from "../workspaces/flow-limits.ts";
-import { listSent } from "../workspaces/flow-store.ts";
+} from "../workspaces/usage-limits.ts";
+import { listCounts } from "../workspaces/usage-limit-store.ts";
 import { type Limits, limitsOf } from "../workspaces/plans.ts";
 import { isMailAddress, readMessageId, recipientsOf, verifyThreadToken, tokensOf } from "./address.ts";
 import { filesIn, type StoredFiles, storeFiles } from "./attachments.ts";
@@ -151,7 +151,7 @@ async function acceptMail(incoming: IncomingMail): Promise<MailResult> {
     recordInboundEmail(db, record, { limit: MAX_MAILS_PER_HOUR, sinceMs: nowMs - HOUR_MS }),
     findInboundEmail(db, workspaceId, mailKey),
     findAgentWithPlan(db, agentId),
-    listSent(db, workspaceId, days),
+    listCounts(db, workspaceId, days),
   ]);
   if (!recorded) return { outcome: "ignored", reason: "too_many" };
   const result = agent
@@ -187,7 +187,7 @@ interface RecordedMail {
   /** A hash of the sender's domain or, at a mailbox provider, of the address. */
   group: string;
   /** What was sent today, by all visitors and by the group. */
-  sent: readonly FlowCount[];
+  sent: readonly WindowCount[];
 }
 
 /** Asks the agent, unless the day's messages are used up. */
@@ -195,7 +195,7 @@ async function askInTime(incoming: RedactedMail, { mailKey, atMs, limits, group,
   const { workspaceId, nowMs } = incoming.op;
   const messageLimit: VisitorLimit = { ...visitorLimitOf(limits, "messages", group), isGroup: true };
   // What is sent is counted where it is stored. A flood of mails ends here, before it costs more. A repeated delivery may be counted already.
-  const full = atMs === nowMs ? fullWindow(windowsOf(messageLimit, nowMs), sent) : undefined;
+  const full = atMs === nowMs ? findFullWindow(windowsOf(messageLimit, nowMs), sent) : undefined;
   if (full) return refusal(full);
   const ids = await questionIds(workspaceId, mailKey, atMs);
   const limit: VisitorLimit = { ...visitorLimitOf(limits, "attachments", group), isGroup: true };
@@ -207,7 +207,7 @@ async function askInTime(incoming: RedactedMail, { mailKey, atMs, limits, group,
 }
 
 /** The result for a mail that is not accepted. @param reason a reason, or the window that is full. */
-function refusal(reason: string | FlowWindow): MailResult {
+function refusal(reason: string | LimitWindow): MailResult {
   if (typeof reason === "string") return { outcome: "refused", reason };
   return { outcome: "refused", reason: reason.sender === ALL_SENDERS ? "rate_limited" : "too_many_of_sender" };
 }

@@ -14,9 +14,9 @@ import { pageQuery, toPage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { valueError } from "../platform/http/validation.ts";
-import { flowLimited, needsScope, operationOf, requireScope } from "../workspaces/checks.ts";
-import { dayWindow, fullWindow } from "../workspaces/flow-limits.ts";
-import { listSent } from "../workspaces/flow-store.ts";
+import { limitReached, needsScope, operationOf, requireScope } from "../workspaces/checks.ts";
+import { dayWindow, findFullWindow } from "../workspaces/usage-limits.ts";
+import { listCounts } from "../workspaces/usage-limit-store.ts";
 import { caseInSchema, needsLanguageModel } from "./case-wire.ts";
 import { wakeEvaluation } from "./consumer.ts";
 import {
@@ -109,7 +109,7 @@ evaluationRoutes.openapi(createEvaluationRoute, async (c) => {
   const { before, after } = await transact(db, {
     before: [
       findAgentBrief(db, workspaceId, agentId),
-      listSent(db, workspaceId, [window]),
+      listCounts(db, workspaceId, [window]),
       findVersion(db, { workspaceId, agentId }, { number: version ?? DRAFT }),
     ],
     writes: createEvaluation(db, { ...row, createdAt: nowMs, updatedAt: nowMs }, cases, { window, maxUnfinished: MAX_UNFINISHED }),
@@ -121,8 +121,8 @@ evaluationRoutes.openapi(createEvaluationRoute, async (c) => {
   if (version && !found) throw noVersion();
   if (!evaluation) {
     const asked = cases.reduce((sum, one) => sum + turnsOf(one), 0);
-    const full = fullWindow([window], sent, asked);
-    if (full) throw flowLimited(full, nowMs);
+    const full = findFullWindow([window], sent, asked);
+    if (full) throw limitReached(full, nowMs);
     throw tooManyUnfinished();
   }
   await wakeEvaluation(c.env, { workspaceId, evaluationId: id });
@@ -156,15 +156,15 @@ evaluationRoutes.openapi(addCaseRoute, async (c) => {
   const given = c.req.valid("json");
   const [[evaluation], sent, [size], [added]] = await db.batch([
     findEvaluation(db, workspaceId, agentId, evaluationId),
-    listSent(db, workspaceId, [window]),
+    listCounts(db, workspaceId, [window]),
     measureWithCase(db, key, given, replaces),
     ...addCase(db, { ...key, agentId }, given, limits),
   ]);
   if (!evaluation) throw notFound("evaluation");
   if (evaluation.version !== null) requireScope(c, VERSION_SCOPE);
   if (!added) {
-    const full = fullWindow([window], sent, turnsOf(given));
-    if (full) throw flowLimited(full, nowMs);
+    const full = findFullWindow([window], sent, turnsOf(given));
+    if (full) throw limitReached(full, nowMs);
     if ((size?.bytes ?? 0) > MAX_CASES_BYTES) {
       const message = `The cases of the evaluation would take more than ${MAX_CASES_BYTES / 1024} KiB together. Create another one.`;
       throw new ApiError("conflict", message);

@@ -6,8 +6,8 @@ import type { CaseExpectation } from "../platform/db/columns.ts";
 import { evaluationCases, evaluations } from "../platform/db/schema.ts";
 import { exists, IF_CHANGED, importCompleted, insertWhere, isOfAgent, isOwn, workspaceExists } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
-import type { FlowWindow } from "../workspaces/flow-limits.ts";
-import { countSent, mayBeSent } from "../workspaces/flow-store.ts";
+import type { LimitWindow } from "../workspaces/usage-limits.ts";
+import { countInWindows, windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
 
 type NewEvaluation = typeof evaluations.$inferInsert;
 
@@ -38,7 +38,7 @@ export function createEvaluation(
   db: Database,
   evaluation: NewEvaluation,
   cases: readonly EvaluationCase[],
-  { window, maxUnfinished }: { window: FlowWindow; maxUnfinished: number },
+  { window, maxUnfinished }: { window: LimitWindow; maxUnfinished: number },
 ) {
   const turns = cases.reduce((sum, one) => sum + turnsOf(one), 0);
   const { id, workspaceId, agentId, version = null } = evaluation;
@@ -46,7 +46,7 @@ export function createEvaluation(
     agentExists(workspaceId, agentId),
     version === null ? undefined : versionExists({ workspaceId, agentId }, version),
     sql`${countUnfinished(workspaceId)} < ${maxUnfinished}`,
-    mayBeSent(workspaceId, [window], turns),
+    windowsHaveRoom(workspaceId, [window], turns),
   )!;
   const added = exists(evaluations, isOwn(evaluations, workspaceId, id), eq(evaluations.status, "pending"));
   const row = {
@@ -62,7 +62,7 @@ export function createEvaluation(
     AND status IN ('completed', 'failed') ORDER BY id DESC LIMIT -1 OFFSET ${KEPT_RUNS - 1})`;
   return [
     insertWhere(db, evaluations, evaluation, condition).onConflictDoNothing(),
-    ...countSent(db, workspaceId, [window], IF_CHANGED, turns),
+    ...countInWindows(db, workspaceId, [window], IF_CHANGED, turns),
     insertWhere(db, evaluationCases, row, added, sql`json_each(${JSON.stringify(cases)})`).onConflictDoNothing(),
     db.delete(evaluationCases).where(sql`${evaluationCases.workspaceId} = ${workspaceId} AND ${evaluationCases.evaluationId} IN ${old}`),
     db.delete(evaluations).where(sql`${evaluations.id} IN ${old}`),
@@ -80,7 +80,7 @@ interface Addition {
   mayAskVersions: boolean;
   /** The position of the case to replace; by default that of the case that asks the same. */
   replaces: number | undefined;
-  window: FlowWindow;
+  window: LimitWindow;
   maxCases: number;
   /** The limit of all cases, with what is expected of them. All cases are read at once. */
   maxBytes: number;
@@ -114,7 +114,7 @@ export function addCase(
     sql`(${IS_UNFINISHED} OR ${countUnfinished(workspaceId)} < ${maxUnfinished})`,
   );
   const row = { ...key, position: sql`coalesce(${same}, ${end})`, question, previous, expect };
-  const condition = sql`${exists(evaluations, hasRoom)} AND ${mayBeSent(workspaceId, [window], turns)}`;
+  const condition = sql`${exists(evaluations, hasRoom)} AND ${windowsHaveRoom(workspaceId, [window], turns)}`;
   const notRun = { verdict: null, answer: null, confidence: null, sourceFound: null, trace: {} };
   const count = sql`(SELECT count(*) ${cases})`;
   // A running evaluation is restarted if a case was replaced: the result of the old case must not be stored for the new one.
@@ -126,7 +126,7 @@ export function addCase(
         set: { question, previous, expect, ...notRun },
       })
       .returning(),
-    ...countSent(db, workspaceId, [window], IF_CHANGED, turns),
+    ...countInWindows(db, workspaceId, [window], IF_CHANGED, turns),
     db
       .update(evaluations)
       .set({

@@ -5,7 +5,7 @@ import { deliveries, events, visitorCounts, webhookEndpoints, workspaces } from 
 import { IF_CHANGED, insertWhere, newIdSql, timestampJson } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { DAY_MS } from "../platform/time.ts";
-import { ALL_SENDERS } from "../workspaces/flow-limits.ts";
+import { ALL_SENDERS } from "../workspaces/usage-limits.ts";
 import { limitSql } from "../workspaces/store.ts";
 import { ALL_EVENTS, API_VERSION, type EventType } from "./event-types.ts";
 

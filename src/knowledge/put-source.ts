@@ -4,8 +4,8 @@ import { sources } from "../platform/db/schema.ts";
 import { IF_CHANGED } from "../platform/db/sql.ts";
 import type { Metadata } from "../platform/db/columns.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
-import { fullWindow } from "../workspaces/flow-limits.ts";
-import { countSent, listSent } from "../workspaces/flow-store.ts";
+import { findFullWindow } from "../workspaces/usage-limits.ts";
+import { countInWindows, listCounts } from "../workspaces/usage-limit-store.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { stageFile } from "./files.ts";
 import { indexOf } from "./index.ts";
@@ -43,7 +43,7 @@ export async function putSource(op: KnowledgeOperation, limits: Limits, key: str
   const { db, workspaceId, agentId, nowMs } = op;
   const contentHash = await hashOf(sent);
   const day = syncsOfDay(limits, nowMs);
-  const [[found], counts] = await db.batch([findSourceByKey(db, workspaceId, agentId, key), listSent(db, workspaceId, [day])]);
+  const [[found], counts] = await db.batch([findSourceByKey(db, workspaceId, agentId, key), listCounts(db, workspaceId, [day])]);
   if (!found) {
     const added = await addSource(op, limits, { ...sent, max_pages: 1, schedule: "manual", keyed: { key, contentHash } });
     if (added.outcome !== "too_many") return added;
@@ -58,7 +58,7 @@ export async function putSource(op: KnowledgeOperation, limits: Limits, key: str
     const [[kept]] = await db.batch([updateSource(db, workspaceId, agentId, found.id, settings)]);
     return kept ? { outcome: "done", source: kept } : { outcome: "busy" };
   }
-  if (fullWindow([day], counts)) return { outcome: "rate_limited", full: day };
+  if (findFullWindow([day], counts)) return { outcome: "rate_limited", full: day };
   // Of two requests at the same time, it is not known whose content is stored last. The hash of neither is kept then.
   const mark = `replacing:${op.newId()}`;
   await db.batch([updateSource(db, workspaceId, agentId, found.id, { contentHash: mark })]);
@@ -67,7 +67,7 @@ export async function putSource(op: KnowledgeOperation, limits: Limits, key: str
   const replacedHash = sql`CASE WHEN ${sources.contentHash} = ${mark} THEN ${contentHash} END`;
   const [[replaced]] = await db.batch([
     updateText(db, workspaceId, agentId, found.id, { ...settings, contentHash: replacedHash }, nowMs),
-    ...countSent(db, workspaceId, [day], IF_CHANGED),
+    ...countInWindows(db, workspaceId, [day], IF_CHANGED),
   ]);
   // The consumer finds no row of a source that was deleted meanwhile, and removes its content.
   await wakeSource(op.env, replaced ?? found);

@@ -10,7 +10,7 @@ import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/re
 import { createRouter } from "../platform/http/router.ts";
 import { valueError } from "../platform/http/validation.ts";
 import { truncate } from "../platform/text.ts";
-import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
+import { limitReached, needsScope, operationOf } from "../workspaces/checks.ts";
 import { MEGABYTE } from "../workspaces/plans.ts";
 import { addAnswer, changeAnswer, confirmIndexedSoon, removeAnswer } from "./answers.ts";
 import { addedAnswer, knowledgeOperationOf } from "./checks.ts";
@@ -181,7 +181,7 @@ function createdSource(c: AppContext, creation: SourceCreation) {
     case "too_many":
       throw new ApiError("plan_required", "The agent has as many sources as the plan includes. Delete one, or ask for a larger plan.");
     case "rate_limited":
-      throw flowLimited(creation.full, Date.now());
+      throw limitReached(creation.full, Date.now());
     case "too_large":
       throw tooMuchText(c, creation.bytes);
     case "too_many_waiting": {
@@ -246,7 +246,7 @@ function changedSource(c: AppContext, change: SourceChange) {
     case "not_found":
       throw notFound("source");
     case "rate_limited":
-      throw flowLimited(change.full, Date.now());
+      throw limitReached(change.full, Date.now());
     case "too_large":
       throw tooMuchText(c, change.bytes);
     case "not_a_text":

@@ -5,8 +5,8 @@ import type { sources } from "../platform/db/schema.ts";
 import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import { sendWakeUps } from "../platform/queue.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
-import { dayWindow, type FlowWindow, fullWindow } from "../workspaces/flow-limits.ts";
-import { countSent, listSent } from "../workspaces/flow-store.ts";
+import { dayWindow, type LimitWindow, findFullWindow } from "../workspaces/usage-limits.ts";
+import { countInWindows, listCounts } from "../workspaces/usage-limit-store.ts";
 import { type Limits, MEGABYTE } from "../workspaces/plans.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
 import { stageFile } from "./files.ts";
@@ -44,7 +44,7 @@ export type SourceCreation =
   | RateLimited;
 
 /** The day's syncs are used up. */
-type RateLimited = { outcome: "rate_limited"; full: FlowWindow };
+type RateLimited = { outcome: "rate_limited"; full: LimitWindow };
 
 export type SourceChange =
   | { outcome: "done"; source: SourceRow }
@@ -93,14 +93,14 @@ export async function addSource(op: KnowledgeOperation, limits: Limits, body: Ne
   };
   const day = syncsOfDay(limits, nowMs);
   const { before, after } = await transact(db, {
-    before: [findAgentBrief(db, workspaceId, agentId), listSent(db, workspaceId, [day])],
+    before: [findAgentBrief(db, workspaceId, agentId), listCounts(db, workspaceId, [day])],
     writes: createSource(db, row, limits.sources, day),
     after: [findSource(db, workspaceId, agentId, row.id)],
   });
   const [[agent], sent] = before;
   const [[source]] = after;
   if (!agent) return { outcome: "agent_not_found" };
-  if (!source) return fullWindow([day], sent) ? { outcome: "rate_limited", full: day } : { outcome: "too_many" };
+  if (!source) return findFullWindow([day], sent) ? { outcome: "rate_limited", full: day } : { outcome: "too_many" };
   // If the request is a repetition, the first one may have stored the content.
   const refusal = source.leaseId === STAGING_LEASE ? await stage(op, limits, source, body) : undefined;
   if (refusal) return refusal;
@@ -148,7 +148,7 @@ async function storeContent(
 }
 
 /** The window in which requested syncs are counted. */
-export function syncsOfDay(limits: Limits, nowMs: number): FlowWindow {
+export function syncsOfDay(limits: Limits, nowMs: number): LimitWindow {
   return dayWindow("syncs", limits.syncs_per_day, nowMs);
 }
 
@@ -168,14 +168,14 @@ export async function changeSource(
 ): Promise<SourceChange> {
   const { db, workspaceId, agentId, nowMs } = op;
   const day = syncsOfDay(limits, nowMs);
-  const [[source], sent] = await db.batch([findSource(db, workspaceId, agentId, sourceId), listSent(db, workspaceId, [day])]);
+  const [[source], sent] = await db.batch([findSource(db, workspaceId, agentId, sourceId), listCounts(db, workspaceId, [day])]);
   if (!source) return { outcome: "not_found" };
   const text = body.text ?? null;
   if (text !== null && source.type !== "text") return { outcome: "not_a_text" };
   const name = body.name ?? source.name;
   const isTextChanged = !isCrawled(source.type) && (text !== null || name !== source.name);
   if (isTextChanged) {
-    if (fullWindow([day], sent)) return { outcome: "rate_limited", full: day };
+    if (findFullWindow([day], sent)) return { outcome: "rate_limited", full: day };
     const excess = await indexOf(op, agentId).stageText(sourceId, name, text, maxBytesOf(limits));
     if (excess !== undefined) return { outcome: "too_large", bytes: excess };
   }
@@ -184,7 +184,7 @@ export async function changeSource(
   const update = isTextChanged ? updateText : updateSource;
   const [[changed]] = await db.batch([
     update(db, workspaceId, agentId, sourceId, changes, nowMs),
-    ...(isTextChanged ? countSent(db, workspaceId, [day], IF_CHANGED) : []),
+    ...(isTextChanged ? countInWindows(db, workspaceId, [day], IF_CHANGED) : []),
   ]);
   // The consumer finds no row of a source that was deleted meanwhile, and removes its text.
   if (isTextChanged) await wakeSource(op.env, changed ?? source);
@@ -209,12 +209,12 @@ export async function syncSource(op: KnowledgeOperation, limits: Limits, sourceI
   const [[requested], [source], sent] = await db.batch([
     request,
     findSource(db, workspaceId, agentId, sourceId),
-    listSent(db, workspaceId, [day]),
+    listCounts(db, workspaceId, [day]),
     ...counts,
   ]);
   if (!source) return { outcome: "not_found" };
   const isSyncing = source.status === "pending" || source.status === "processing";
-  if (!isSyncing && fullWindow([day], sent)) return { outcome: "rate_limited", full: day };
+  if (!isSyncing && findFullWindow([day], sent)) return { outcome: "rate_limited", full: day };
   if (requested) await wakeSource(op.env, requested);
   return { outcome: "done", source };
 }

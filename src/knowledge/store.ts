@@ -5,8 +5,8 @@ import { compiled } from "../platform/db/compiled.ts";
 import { agents, answerDrafts, answers, sources, workspaces } from "../platform/db/schema.ts";
 import { IF_CHANGED, importCompleted, insertWhere, isAmong, isOfAgent, recordJson, workspaceExists } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
-import type { FlowWindow } from "../workspaces/flow-limits.ts";
-import { countSent, mayBeSent } from "../workspaces/flow-store.ts";
+import type { LimitWindow } from "../workspaces/usage-limits.ts";
+import { countInWindows, windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
 import type { MetadataFilter } from "./search-wire.ts";
 
 type NewSource = typeof sources.$inferInsert;
@@ -35,12 +35,12 @@ export function findSourceByKey(db: Database, workspaceId: string, agentId: stri
 }
 
 /** Inserts a source, if the agent exists and has fewer than `maxSources`, and the day has room for its sync; an existing row stays. */
-export function createSource(db: Database, source: NewSource, maxSources: number, day: FlowWindow) {
+export function createSource(db: Database, source: NewSource, maxSources: number, day: LimitWindow) {
   const { workspaceId, agentId } = source;
   const hasRoom = agentExists(workspaceId, agentId, lt(agents.sourcesCount, maxSources));
   return [
-    insertWhere(db, sources, source, sql`${hasRoom} AND ${mayBeSent(workspaceId, [day])}`).onConflictDoNothing(),
-    ...countSent(db, workspaceId, [day], IF_CHANGED),
+    insertWhere(db, sources, source, sql`${hasRoom} AND ${windowsHaveRoom(workspaceId, [day])}`).onConflictDoNothing(),
+    ...countInWindows(db, workspaceId, [day], IF_CHANGED),
   ] as const;
 }
 
@@ -90,14 +90,14 @@ export function updateText(
 }
 
 /** Requests a sync. When one is waiting or running already, or the day has no room, nothing changes and nothing is returned. */
-export function requestSync(db: Database, workspaceId: string, agentId: string, sourceId: string, day: FlowWindow, nowMs: number) {
+export function requestSync(db: Database, workspaceId: string, agentId: string, sourceId: string, day: LimitWindow, nowMs: number) {
   return [
     db
       .update(sources)
       .set(toSync(nowMs))
-      .where(and(isAgents(sources, workspaceId, agentId, sourceId), isIdle(), mayBeSent(workspaceId, [day])))
+      .where(and(isAgents(sources, workspaceId, agentId, sourceId), isIdle(), windowsHaveRoom(workspaceId, [day])))
       .returning(),
-    ...countSent(db, workspaceId, [day], IF_CHANGED),
+    ...countInWindows(db, workspaceId, [day], IF_CHANGED),
   ] as const;
 }
 

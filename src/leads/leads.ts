@@ -7,8 +7,8 @@ import type { leads } from "../platform/db/schema.ts";
 import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { normalizeEmail } from "../platform/text.ts";
-import { type FlowWindow, fullWindow, type VisitorLimit, windowsOf } from "../workspaces/flow-limits.ts";
-import { countSent, listSent } from "../workspaces/flow-store.ts";
+import { type LimitWindow, findFullWindow, type VisitorLimit, windowsOf } from "../workspaces/usage-limits.ts";
+import { countInWindows, listCounts } from "../workspaces/usage-limit-store.ts";
 import { type IndexedLead, leadIndexOf, type LeadQuery } from "./lead-index.ts";
 import { toSearchText } from "./search-text.ts";
 import { createLead, eraseLeadRows, findLead, listLeads, markIndexed, pageLeads, leadRecord } from "./store.ts";
@@ -52,7 +52,7 @@ export async function listLeadRows(op: Operation, query: Omit<LeadQuery, "q"> & 
 }
 
 /** The outcome of adding a lead: `not_found` if its agent, visitor or conversation no longer exists. */
-type AddResult = { outcome: "added"; lead: LeadRow } | { outcome: "not_found" } | { outcome: "rate_limited"; full: FlowWindow };
+type AddResult = { outcome: "added"; lead: LeadRow } | { outcome: "not_found" } | { outcome: "rate_limited"; full: LimitWindow };
 
 /**
  * Adds a lead with its event, and indexes it. If the index cannot be reached, the lead is stored and the sweep indexes it later.
@@ -67,10 +67,10 @@ export async function addLead(op: Operation, fields: NewLead, limit?: VisitorLim
   const event = { id, workspaceId, conversationId: fields.conversationId, leadId: id, nowMs };
   const write = () =>
     transact(db, {
-      before: [listSent(db, workspaceId, windows)],
+      before: [listCounts(db, workspaceId, windows)],
       writes: [
         createLead(db, row, windows),
-        ...countSent(db, workspaceId, windows, IF_CHANGED),
+        ...countInWindows(db, workspaceId, windows, IF_CHANGED),
         ...appendEvent(db, event, "lead.created", leadRecord(id)),
       ],
       after: [findLead(db, workspaceId, id)],
@@ -79,7 +79,7 @@ export async function addLead(op: Operation, fields: NewLead, limit?: VisitorLim
   const { before, written, after } = await write().catch(write);
   await wakeDeliveries(op.env, written);
   const [[lead]] = after;
-  const full = fullWindow(windows, before[0]);
+  const full = findFullWindow(windows, before[0]);
   if (lead) announce(op.env, workspaceId, { kind: "lead", id: lead.id });
   if (!lead) return full ? { outcome: "rate_limited", full } : { outcome: "not_found" };
   try {

@@ -5,8 +5,8 @@ import { conversations, leadCounts, leadDays, leads, visitors } from "../platfor
 import { exists, findOwn, importCompleted, insertWhere, isAmong, isOwn, type Page, recordJson } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import { DAY_MS } from "../platform/time.ts";
-import type { FlowWindow } from "../workspaces/flow-limits.ts";
-import { mayBeSent } from "../workspaces/flow-store.ts";
+import type { LimitWindow } from "../workspaces/usage-limits.ts";
+import { windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
 
 /** The filters of a list of leads, besides the search. */
 export interface LeadFilter {
@@ -45,13 +45,13 @@ export function findLead(db: Database, workspaceId: string, leadId: string) {
 }
 
 /** Adds a lead if its agent exists, its visitor and conversation were not erased meanwhile, and each rate-limit window has room. */
-export function createLead(db: Database, lead: typeof leads.$inferInsert, windows: readonly FlowWindow[]) {
+export function createLead(db: Database, lead: typeof leads.$inferInsert, windows: readonly LimitWindow[]) {
   const { workspaceId, agentId, conversationId, visitorId } = lead;
   const condition = and(
     agentExists(workspaceId, agentId),
     conversationId ? exists(conversations, isOwn(conversations, workspaceId, conversationId)) : undefined,
     visitorId ? exists(visitors, isOwn(visitors, workspaceId, visitorId)) : undefined,
-    mayBeSent(workspaceId, windows),
+    windowsHaveRoom(workspaceId, windows),
   )!;
   return insertWhere(db, leads, lead, condition).onConflictDoNothing();
 }

@@ -4,7 +4,7 @@ import type { Database } from "../platform/db/client.ts";
 import { agents, apiKeys, members, usagePeriods, visitorCounts, workspaceDirectory, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, isWorkspace, jsonIds } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
-import { DAILY_FLOWS } from "../workspaces/flow-limits.ts";
+import { COUNTED_PER_DAY } from "../workspaces/usage-limits.ts";
 import { redactionsSum } from "../workspaces/store.ts";
 
 type NewWorkspace = typeof workspaces.$inferInsert;
@@ -51,7 +51,7 @@ export function listWorkspaces(db: Database, workspaceIds: string[]) {
     .where(and(inArray(workspaces.id, jsonIds(workspaceIds)), isNull(workspaces.deletedAt)));
 }
 
-/** Reads the usage of workspaces: the questions of a period, the sums over their agents and keys, and what was sent since the day began. */
+/** Reads the usage of workspaces: the questions of a period, the sums over their agents and keys, and the counts of the day. */
 export function listUsage(db: Database, workspaceIds: string[], period: string, day: { sender: string; startMs: number }) {
   const ids = jsonIds(workspaceIds);
   const { flow, sender, startsAt, count } = visitorCounts;
@@ -78,7 +78,7 @@ export function listUsage(db: Database, workspaceIds: string[], period: string, 
       .select({ workspaceId: visitorCounts.workspaceId, flow, count })
       .from(visitorCounts)
       .where(
-        and(sql`${visitorCounts.workspaceId} IN ${ids}`, inArray(flow, DAILY_FLOWS), eq(startsAt, day.startMs), eq(sender, day.sender)),
+        and(sql`${visitorCounts.workspaceId} IN ${ids}`, inArray(flow, COUNTED_PER_DAY), eq(startsAt, day.startMs), eq(sender, day.sender)),
       ),
     db
       .select({ workspaceId: members.workspaceId, members: sql<number>`count(*)`.as("members") })

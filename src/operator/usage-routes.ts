@@ -6,7 +6,7 @@ import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createStrictRouter } from "../platform/http/router.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { monthOf } from "../platform/time.ts";
-import { ALL_SENDERS, startOfDay } from "../workspaces/flow-limits.ts";
+import { ALL_SENDERS, startOfDay } from "../workspaces/usage-limits.ts";
 import { usageCounts } from "../workspaces/wire.ts";
 import { openWorkspace } from "./auth.ts";
 import { listUsage } from "./store.ts";
@@ -65,14 +65,14 @@ async function usageOf(env: Env, meter: Meter, rows: WorkspaceRow[], period: str
     }),
   );
   const [questions, ofAgents] = [pages.flatMap(([own]) => own), pages.flatMap(([, own]) => own)];
-  const [keys, sent] = [pages.flatMap(([, , own]) => own), pages.flatMap(([, , , own]) => own)];
+  const [keys, counts] = [pages.flatMap(([, , own]) => own), pages.flatMap(([, , , own]) => own)];
   const members = pages.flatMap(([, , , , own]) => own);
   return rows.map((workspace) => {
     const isOwn = ({ workspaceId }: { workspaceId: string }) => workspaceId === workspace.id;
     const { agentsCount: agents, sourcesCount: sources, pagesCount: pages, deliveryLogBytes, attachmentBytes } = workspace;
     const ofWorkspace = { agents, sources, pages, deliveryLogBytes, attachmentBytes };
     const found = { ...questions.find(isOwn), ...ofWorkspace, ...ofAgents.find(isOwn), ...keys.find(isOwn) };
-    const usage = usageCounts({ ...found, ...members.find(isOwn) }, sent.filter(isOwn));
+    const usage = usageCounts({ ...found, ...members.find(isOwn) }, counts.filter(isOwn));
     return { workspace, usage };
   });
 }

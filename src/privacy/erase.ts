@@ -12,7 +12,7 @@ import { newId, shardOf } from "../platform/db/ids.ts";
 import { emailOfAnonId } from "../platform/text.ts";
 import { DAY_MS } from "../platform/time.ts";
 import type { AuditedOperation } from "../workspaces/audit-store.ts";
-import { dayWindow, type FlowWindow } from "../workspaces/flow-limits.ts";
+import { dayWindow, type LimitWindow } from "../workspaces/usage-limits.ts";
 import {
   createErasure,
   type DeletedCounts,
@@ -58,7 +58,7 @@ const KINDS = [
 ];
 
 /** The result of an erasure: `rate_limited` if it was not started, because the day's erasures are used up. */
-type ErasureResult = { outcome: "erased"; auditId: string; deleted: DeletedCounts } | { outcome: "rate_limited"; full: FlowWindow };
+type ErasureResult = { outcome: "erased"; auditId: string; deleted: DeletedCounts } | { outcome: "rate_limited"; full: LimitWindow };
 
 /**
  * Erases all data about a person, in bounded steps. The erasure is recorded in D1 first, so that the sweep resumes it if it is

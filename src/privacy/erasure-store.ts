@@ -20,8 +20,8 @@ import {
 } from "../platform/db/schema.ts";
 import { deleteSome, findOwn, IF_CHANGED, importCompleted, insertWhere, isAmong, jsonIds, type TableOf } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
-import type { FlowWindow } from "../workspaces/flow-limits.ts";
-import { countSent, mayBeSent } from "../workspaces/flow-store.ts";
+import type { LimitWindow } from "../workspaces/usage-limits.ts";
+import { countInWindows, windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
 
 /** How many records of each kind an erasure deleted. */
 export type DeletedCounts = Record<string, number>;
@@ -30,11 +30,11 @@ export type DeletedCounts = Record<string, number>;
  * Creates an erasure if each window has room: its audit record, which holds no personal data, and the work in progress with the
  * encrypted identifier. Returns the id of the record if it was created.
  */
-export function createErasure(db: Database, audit: typeof auditLog.$inferInsert, identifier: string, windows: readonly FlowWindow[]) {
+export function createErasure(db: Database, audit: typeof auditLog.$inferInsert, identifier: string, windows: readonly LimitWindow[]) {
   const { id, workspaceId, createdAt } = audit;
   return [
-    insertWhere(db, auditLog, audit, mayBeSent(workspaceId, windows)).returning({ id: auditLog.id }),
-    ...countSent(db, workspaceId, windows, IF_CHANGED),
+    insertWhere(db, auditLog, audit, windowsHaveRoom(workspaceId, windows)).returning({ id: auditLog.id }),
+    ...countInWindows(db, workspaceId, windows, IF_CHANGED),
     insertWhere(db, privacyErasures, { id, workspaceId, identifier, createdAt }, IF_CHANGED),
   ] as const;
 }

@@ -4,7 +4,7 @@ import { toVisitor } from "../conversations/wire.ts";
 import { toTimestamp } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse, textStream } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
+import { limitReached, needsScope, operationOf } from "../workspaces/checks.ts";
 import { erasePerson } from "./erase.ts";
 import { exportPerson } from "./export.ts";
 import { countRecords, listSharedVisitors, listVisitors } from "./person-store.ts";
@@ -51,7 +51,7 @@ privacyRoutes.openapi(eraseRoute, async (c) => {
   const { workspace } = c.get("caller");
   const person = toIdentifier(c.req.valid("query"));
   const result = await erasePerson(op, person, workspace.limits.erasures_per_day);
-  if (result.outcome === "rate_limited") throw flowLimited(result.full, op.nowMs);
+  if (result.outcome === "rate_limited") throw limitReached(result.full, op.nowMs);
   return c.json({ audit_id: result.auditId, erased_at: toTimestamp(Date.now()), deleted: result.deleted }, 200);
 });
 

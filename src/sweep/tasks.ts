@@ -33,7 +33,7 @@ import { listLogErasures } from "../webhooks/endpoint-store.ts";
 import { continueLogErasure } from "../webhooks/endpoints.ts";
 import { assignQueued, listQueued, listSilent, reassignSilent } from "../routing/sweep.ts";
 import { pruneLog, rescueOrphanedDeliveries, wakeOrphanedDeliveries } from "../webhooks/sweep.ts";
-import { pruneSent } from "../workspaces/flow-store.ts";
+import { pruneCounts } from "../workspaces/usage-limit-store.ts";
 import { type Group, runGroups } from "./groups.ts";
 
 /** How many rows of each task one run handles in a database. The next run, a minute later, continues. */
@@ -129,7 +129,7 @@ export function listTasks(run: Run): Task[] {
 export function listPrunes(db: Database, nowMs: number): Group[] {
   return [
     pruneLog(db, nowMs),
-    [pruneSent(db, nowMs - DAY_MS, MAX_PRUNED_PER_RUN)],
+    [pruneCounts(db, nowMs - DAY_MS, MAX_PRUNED_PER_RUN)],
     [pruneInboundEmails(db, nowMs - EMAIL_DEDUPLICATION_MS, MAX_PRUNED_PER_RUN)],
     [pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_PER_RUN)],
     pruneAudit(db, nowMs),

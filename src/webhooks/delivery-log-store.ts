@@ -4,8 +4,8 @@ import { nextSequence } from "../events/outbox.ts";
 import type { Database } from "../platform/db/client.ts";
 import { deliveries, deliveryAttempts, events, webhookEndpoints } from "../platform/db/schema.ts";
 import { exists, insertWhere, isOwn, jsonIds } from "../platform/db/sql.ts";
-import type { FlowWindow } from "../workspaces/flow-limits.ts";
-import { mayBeSent } from "../workspaces/flow-store.ts";
+import type { LimitWindow } from "../workspaces/usage-limits.ts";
+import { windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
 
 type DeliveryStatus = (typeof deliveries.$inferSelect)["status"];
 
@@ -70,7 +70,7 @@ export function createRedelivery(
   workspaceId: string,
   deliveryId: string,
   redelivery: { id: string; nowMs: number; unreadable: readonly string[] },
-  windows: readonly FlowWindow[],
+  windows: readonly LimitWindow[],
 ) {
   const row = {
     id: redelivery.id,
@@ -85,7 +85,7 @@ export function createRedelivery(
   };
   const condition = sql`d.id = ${deliveryId} AND d.workspace_id = ${workspaceId} AND d.status <> 'pending' AND d.event_type <> ${TEST_EVENT}
     AND d.event_type NOT IN ${jsonIds(redelivery.unreadable)} AND e.enabled AND EXISTS (SELECT 1 FROM ${events} WHERE id = d.event_id)
-    AND ${mayBeSent(workspaceId, windows)}`;
+    AND ${windowsHaveRoom(workspaceId, windows)}`;
   const from = sql`${deliveries} d JOIN ${webhookEndpoints} e ON e.id = d.webhook_id`;
   return insertWhere(db, deliveries, row, condition, from).onConflictDoNothing();
 }
@@ -105,10 +105,10 @@ export interface NewTest {
  * Adds a test's event and its delivery, already leased, if the workspace has the endpoint and each rate-limit window has room. A test
  * with the same id stays as it is.
  */
-export function addTest(db: Database, test: NewTest, windows: readonly FlowWindow[]) {
+export function addTest(db: Database, test: NewTest, windows: readonly LimitWindow[]) {
   const { deliveryId, eventId, workspaceId, webhookId, payload, nowMs, leaseUntil } = test;
   const endpointExists = exists(webhookEndpoints, isOwn(webhookEndpoints, workspaceId, webhookId));
-  const condition = sql`${endpointExists} AND ${mayBeSent(workspaceId, windows)}`;
+  const condition = sql`${endpointExists} AND ${windowsHaveRoom(workspaceId, windows)}`;
   const event = { id: eventId, workspaceId, type: TEST_EVENT, payload, sequence: nextSequence(workspaceId), createdAt: nowMs };
   const delivery = {
     id: deliveryId,

@@ -4,7 +4,7 @@ import { uuid } from "../platform/http/fields.ts";
 import { toCursorPage } from "../platform/http/page.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { flowLimited, needsScope, operationOf } from "../workspaces/checks.ts";
+import { limitReached, needsScope, operationOf } from "../workspaces/checks.ts";
 import { requestHeaders } from "./attempt.ts";
 import { findDeliveredEvent, findDelivery, pageDeliveries } from "./delivery-log-store.ts";
 import { findEndpoint } from "./endpoint-store.ts";
@@ -44,7 +44,7 @@ deliveryRoutes.openapi(testWebhook, async (c) => {
   const op = operationOf(c);
   const sent = await sendTest(op, webhookId, c.get("caller").workspace.limits.deliveries_per_day);
   if (!sent) throw notFound("webhook endpoint");
-  if ("full" in sent) throw flowLimited(sent.full, op.nowMs);
+  if ("full" in sent) throw limitReached(sent.full, op.nowMs);
   return c.json(toDelivery(sent.delivery, sent.attempts), 200);
 });
 
@@ -126,7 +126,7 @@ deliveryRoutes.openapi(redeliverEvent, async (c) => {
     throw delivery ? planRequired() : notFound("delivery");
   }
   const redelivery = await redeliver(op, deliveryId, { unreadable: unreadableTypes(c), perDay });
-  if (redelivery.outcome === "rate_limited") throw flowLimited(redelivery.full, op.nowMs);
+  if (redelivery.outcome === "rate_limited") throw limitReached(redelivery.full, op.nowMs);
   if (redelivery.outcome === "unreadable") throw notReadable(c, [redelivery.eventType]);
   if (redelivery.outcome !== "queued") throw REFUSALS[redelivery.outcome]();
   return c.json(toDelivery(redelivery.delivery, []), 202);

@@ -1,8 +1,8 @@
 import { TEST_EVENT } from "../events/event-types.ts";
 import { sendDeliveryWakeUps } from "../events/outbox.ts";
 import type { Operation } from "../platform/db/client.ts";
-import { dayWindow, type FlowWindow, fullWindow } from "../workspaces/flow-limits.ts";
-import { listSent } from "../workspaces/flow-store.ts";
+import { dayWindow, type LimitWindow, findFullWindow } from "../workspaces/usage-limits.ts";
+import { listCounts } from "../workspaces/usage-limit-store.ts";
 import { createRedelivery, findDelivery } from "./delivery-log-store.ts";
 
 type Found = Awaited<ReturnType<typeof findDelivery>>[number];
@@ -10,7 +10,7 @@ type Found = Awaited<ReturnType<typeof findDelivery>>[number];
 export type Redelivery =
   | { outcome: "queued"; delivery: Found }
   | { outcome: "unreadable"; eventType: string }
-  | { outcome: "rate_limited"; full: FlowWindow }
+  | { outcome: "rate_limited"; full: LimitWindow }
   | { outcome: "not_found" | "endpoint_disabled" | "pending" | "test" | "payload_gone" };
 
 interface RedeliveryLimits {
@@ -26,7 +26,7 @@ export async function redeliver(op: Operation, deliveryId: string, { unreadable,
   const id = op.newId();
   const windows = [dayWindow("deliveries", perDay, nowMs)];
   const [made, [original], , [delivery]] = await db.batch([
-    listSent(db, workspaceId, windows),
+    listCounts(db, workspaceId, windows),
     findDelivery(db, workspaceId, deliveryId),
     createRedelivery(db, workspaceId, deliveryId, { id, nowMs, unreadable }, windows),
     findDelivery(db, workspaceId, id),
@@ -37,7 +37,7 @@ export async function redeliver(op: Operation, deliveryId: string, { unreadable,
   }
   if (original && unreadable.includes(original.eventType)) return { outcome: "unreadable", eventType: original.eventType };
   const outcome = refusalReason(original);
-  const full = outcome === undefined && fullWindow(windows, made);
+  const full = outcome === undefined && findFullWindow(windows, made);
   return full ? { outcome: "rate_limited", full } : { outcome: outcome ?? "payload_gone" };
 }
 

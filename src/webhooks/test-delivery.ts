@@ -1,7 +1,7 @@
 import { API_VERSION, TEST_EVENT } from "../events/event-types.ts";
 import type { Operation } from "../platform/db/client.ts";
-import { dayWindow, type FlowWindow, fullWindow } from "../workspaces/flow-limits.ts";
-import { listSent } from "../workspaces/flow-store.ts";
+import { dayWindow, type LimitWindow, findFullWindow } from "../workspaces/usage-limits.ts";
+import { listCounts } from "../workspaces/usage-limit-store.ts";
 import { attemptDelivery } from "./attempt.ts";
 import { addTest, findTest } from "./delivery-log-store.ts";
 import { findEndpoint } from "./endpoint-store.ts";
@@ -11,7 +11,7 @@ import type { AttemptRow, DeliveryRow } from "./wire.ts";
 const TEST_LEASE_MS = 60_000;
 const TEST_MESSAGE = "This is a test. Your endpoint is set up.";
 
-type SentTest = { delivery: DeliveryRow; attempts: AttemptRow[] } | { full: FlowWindow };
+type SentTest = { delivery: DeliveryRow; attempts: AttemptRow[] } | { full: LimitWindow };
 
 /**
  * Sends a test event to an endpoint, enabled or not, and waits for the result. It is logged like any delivery, but is not
@@ -26,13 +26,13 @@ export async function sendTest(op: Operation, webhookId: string, perDay: number)
   const test = { deliveryId, eventId, workspaceId, webhookId, payload, nowMs, leaseUntil: nowMs + TEST_LEASE_MS };
   const windows = [dayWindow("deliveries", perDay, nowMs)];
   const [made, [endpointRow], , , [found], attempts] = await db.batch([
-    listSent(db, workspaceId, windows),
+    listCounts(db, workspaceId, windows),
     findEndpoint(db, workspaceId, webhookId),
     ...addTest(db, test, windows),
     ...findTest(db, deliveryId),
   ]);
   if (!found) {
-    const full = fullWindow(windows, made);
+    const full = findFullWindow(windows, made);
     return endpointRow && full && { full };
   }
   const { delivery, endpoint } = found;

@@ -15,9 +15,9 @@ import { ApiError, type ErrorCode } from "../platform/http/errors.ts";
 import { answerInRegion } from "../platform/http/region.ts";
 import { log } from "../platform/telemetry/log.ts";
 import { redactionOf } from "../redaction/redaction.ts";
-import { flowLimited, operationOf } from "../workspaces/checks.ts";
+import { limitReached, operationOf } from "../workspaces/checks.ts";
 import { businessHoursOf } from "../workspaces/business-hours.ts";
-import { fullWindow, type VisitorFlow, visitorLimitOf, windowsOf } from "../workspaces/flow-limits.ts";
+import { findFullWindow, type SentByVisitors, visitorLimitOf, windowsOf } from "../workspaces/usage-limits.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { checkOrigin, isAllowedHost } from "./cors.ts";
 import { limitVisitor } from "./rate-limit.ts";
@@ -139,7 +139,7 @@ export async function redactInput({ op, redaction: stored }: ReturnType<typeof r
 export async function openAgent<Query extends Statement>(
   c: AppContext,
   agentId: string,
-  { token, flow, input }: { token: string | null | undefined; flow: VisitorFlow; input: Input },
+  { token, flow, input }: { token: string | null | undefined; flow: SentByVisitors; input: Input },
   query: (db: Database, claim: VisitorClaim) => Query,
 ) {
   const nowMs = Date.now();
@@ -155,8 +155,8 @@ export async function openAgent<Query extends Statement>(
   if (claim && !visitor) throw invalidToken("The visitor_token's visitor does not exist any more. Start again without one.");
   if (claim && visitor) requireLive(claim, opened.agent, visitor);
   // What visitors send is counted when it is stored. This check stops a flood beyond the day's limit after one trip.
-  const full = fullWindow(windowsOf(visitorLimitOf(opened.limits, flow, null), nowMs), sent);
-  if (full) throw flowLimited(full, nowMs);
+  const full = findFullWindow(windowsOf(visitorLimitOf(opened.limits, flow, null), nowMs), sent);
+  if (full) throw limitReached(full, nowMs);
   return { ...opened, claim, visitor, read: before[0], redaction: await redactInput(opened, input) };
 }
 

@@ -12,7 +12,7 @@ import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { DAY_MS, monthOf } from "../platform/time.ts";
-import { visitorLimitOf } from "../workspaces/flow-limits.ts";
+import { visitorLimitOf } from "../workspaces/usage-limits.ts";
 import { conversationNotFound, openAgent, openConversation, redactInput, requireChallenge, visitorUnauthorized } from "./access.ts";
 import { type Identity, readIdentityToken, readUserHash } from "./identity.ts";
 import { senderOf } from "./rate-limit.ts";

@@ -11,7 +11,7 @@ import { dbFor } from "../platform/db/client.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
 import { answerInRegion } from "../platform/http/region.ts";
-import { visitorLimitOf, windowsOf } from "../workspaces/flow-limits.ts";
+import { visitorLimitOf, windowsOf } from "../workspaces/usage-limits.ts";
 import { openAgent, requireChallenge } from "./access.ts";
 import { senderOf } from "./rate-limit.ts";
 import { findTokenVisitor } from "./store.ts";

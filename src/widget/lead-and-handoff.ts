@@ -16,9 +16,9 @@ import type { AppContext } from "../platform/http/context.ts";
 import { notFound } from "../platform/http/errors.ts";
 import type { Written } from "../routing/assignment.ts";
 import { languageCode } from "../text/languages.ts";
-import { flowLimited } from "../workspaces/checks.ts";
-import { fullWindow, startOfDay, visitorLimitOf, windowsOf } from "../workspaces/flow-limits.ts";
-import { countSent, listSent, mayBeSent } from "../workspaces/flow-store.ts";
+import { limitReached } from "../workspaces/checks.ts";
+import { findFullWindow, startOfDay, visitorLimitOf, windowsOf } from "../workspaces/usage-limits.ts";
+import { countInWindows, listCounts, windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { conversationNotFound, openAgent, requireChallenge } from "./access.ts";
 import { senderOf } from "./rate-limit.ts";
@@ -53,7 +53,7 @@ export async function createVisitorLead(c: AppContext, agentId: string, body: Le
     sourceUrl: body.source_url ?? null,
   };
   const added = await addLead(op, fields, visitorLimitOf(limits, "leads", sender), await leadIdOf(op, fields, sender));
-  if (added.outcome === "rate_limited") throw flowLimited(added.full, op.nowMs);
+  if (added.outcome === "rate_limited") throw limitReached(added.full, op.nowMs);
   if (added.outcome === "not_found") throw notFound("agent");
   return added.lead;
 }
@@ -87,7 +87,7 @@ export function requestedHandoffMessage(agent: AgentRow, team: Team, lastMessage
 export async function requestHandoff(op: ConversationOperation, agentId: string, message: HandoffText, limits: Limits) {
   const { db, workspaceId, conversationId, nowMs } = op;
   const windows = windowsOf(visitorLimitOf(limits, "messages", null), nowMs);
-  const where = mayBeSent(workspaceId, windows);
+  const where = windowsHaveRoom(workspaceId, windows);
   const notice = { id: newId(shardOf(workspaceId), nowMs), content: message.text, nowMs };
   const question = lastQuestion(op);
   const writes = [
@@ -104,13 +104,13 @@ export async function requestHandoff(op: ConversationOperation, agentId: string,
     changeApprovalHandoff(db, op, "customer_request"),
   ];
   const { before, written, after } = await transact(db, {
-    before: [listSent(db, workspaceId, windows)],
+    before: [listCounts(db, workspaceId, windows)],
     writes,
     after: [findConversation(db, workspaceId, conversationId), findLatestHandoff(db, workspaceId, conversationId)],
   });
   const [[conversation], [handoff]] = after;
-  const full = fullWindow(windows, before[0]);
-  if (full && conversation && !isForHumans(conversation.status)) throw flowLimited(full, nowMs);
+  const full = findFullWindow(windows, before[0]);
+  if (full && conversation && !isForHumans(conversation.status)) throw limitReached(full, nowMs);
   await wakeDeliveries(op.env, written);
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
   if (conversation) notifyVisitor(op.env, conversation);
@@ -126,15 +126,15 @@ export async function declineHandoff(op: ConversationOperation, message: Handoff
   const { db, workspaceId, conversationId, nowMs } = op;
   const windows = windowsOf(visitorLimitOf(limits, "messages", null), nowMs);
   const notice = { id: newId(shardOf(workspaceId), nowMs), content: message.text, nowMs };
-  const isWanted = and(mayBeSent(workspaceId, windows), hasRoomForNotice(op, limits.messages_per_conversation))!;
+  const isWanted = and(windowsHaveRoom(workspaceId, windows), hasRoomForNotice(op, limits.messages_per_conversation))!;
   const { before, after } = await transact(db, {
-    before: [listSent(db, workspaceId, windows)],
-    writes: [addNotice(db, op, { ...notice, needsHuman: false }, isWanted), ...countSent(db, workspaceId, windows, IF_CHANGED)],
+    before: [listCounts(db, workspaceId, windows)],
+    writes: [addNotice(db, op, { ...notice, needsHuman: false }, isWanted), ...countInWindows(db, workspaceId, windows, IF_CHANGED)],
     after: [findConversation(db, workspaceId, conversationId)],
   });
   const [[conversation]] = after;
-  const full = fullWindow(windows, before[0]);
-  if (full && conversation && !isForHumans(conversation.status)) throw flowLimited(full, nowMs);
+  const full = findFullWindow(windows, before[0]);
+  if (full && conversation && !isForHumans(conversation.status)) throw limitReached(full, nowMs);
   announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
   if (conversation) notifyVisitor(op.env, conversation);
   return { status: conversation?.status ?? "resolved", handoff: undefined };

@@ -33,7 +33,7 @@ export function limitVisitor(c: AppContext, visitorId: string): void {
 }
 
 /**
- * Returns the name under which a visitor's messages and leads are counted (workspaces/flow-limits.ts). It is a keyed hash of the
+ * Returns the name under which a visitor's messages and leads are counted (workspaces/usage-limits.ts). It is a keyed hash of the
  * verified person or of the address, because it is stored.
  */
 export function senderOf(c: AppContext, workspaceId: string, visitor: { verified: boolean; externalId: string | null } | undefined) {

@@ -7,7 +7,7 @@ import type { Database } from "../platform/db/client.ts";
 import { VISITOR_CHANNELS } from "../platform/db/columns.ts";
 import { agents, conversations, leads, messages, visitors } from "../platform/db/schema.ts";
 import { exists, findOwn, insertWhere, isOwn } from "../platform/db/sql.ts";
-import { listSentToday } from "../workspaces/flow-store.ts";
+import { listCountsToday } from "../workspaces/usage-limit-store.ts";
 
 /** How many messages a poll returns; the next one, after the last of them, returns more. */
 const POLL_LIMIT = 200;
@@ -41,7 +41,7 @@ export function endTokens(db: Database, { agentId, visitorId }: VisitorClaim, no
 
 /** Lists how much all visitors of the agent's workspace sent today, by flow. */
 export function listSentToAgent(db: Database, agentId: string, nowMs: number) {
-  return listSentToday(db, workspaceOf(agentId), nowMs);
+  return listCountsToday(db, workspaceOf(agentId), nowMs);
 }
 
 /** Finds a conversation with the agent, whoever its visitor is. */

@@ -11,7 +11,7 @@ import { type AuditedOperation, OPERATOR_ACTOR } from "./audit-store.ts";
 import { redactionOf } from "../redaction/redaction.ts";
 import { type ApiKeyClaim, verifyApiKey } from "./api-key.ts";
 import type { CallerKey, CallerWorkspace } from "./directory.ts";
-import { ALL_SENDERS, type FlowWindow } from "./flow-limits.ts";
+import { ALL_SENDERS, type LimitWindow } from "./usage-limits.ts";
 import { type Admission, gateOf, type KnownCaller } from "./gate.ts";
 import { RateLimiter, type WindowState } from "./rate-limit.ts";
 import type { Scope } from "./scopes.ts";
@@ -241,7 +241,7 @@ const FULL_REASONS = {
 } as const;
 
 /** Returns the 429 error for a limit of a day or of a sender's hour. */
-export function flowLimited({ flow, sender, endMs }: FlowWindow, nowMs: number): ApiError<"rate_limited"> {
+export function limitReached({ flow, sender, endMs }: LimitWindow, nowMs: number): ApiError<"rate_limited"> {
   const seconds = Math.max(1, Math.ceil((endMs - nowMs) / 1000));
   const [unit, length] = seconds > 2 * 3600 ? ["hour", 3600] : ["minute", 60];
   const wait = new Intl.NumberFormat("en", { style: "unit", unit, unitDisplay: "long" }).format(Math.ceil(seconds / length));
@@ -266,8 +266,8 @@ export function authorOf(c: AppContext, named: { id: string; name: string } | nu
 }
 
 /** The error for the team's message or note in a conversation that has no room for it, or on a `full` day. */
-export function noRoomFor(kind: "messages" | "notes", full: FlowWindow | undefined): ApiError {
-  if (full) return flowLimited(full, Date.now());
+export function noRoomFor(kind: "messages" | "notes", full: LimitWindow | undefined): ApiError {
+  if (full) return limitReached(full, Date.now());
   const advice = "Resolve it, or ask the operator for a larger plan.";
   return new ApiError("plan_required", `The conversation has as many ${kind} as the plan allows in one. ${advice}`);
 }

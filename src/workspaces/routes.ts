@@ -3,7 +3,7 @@ import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { monthOf } from "../platform/time.ts";
 import { needsScope, operationOf } from "./checks.ts";
-import { listSentToday } from "./flow-store.ts";
+import { listCountsToday } from "./usage-limit-store.ts";
 import { findUsage } from "./store.ts";
 import { meSchema, toUsage, usageCounts, usageSchema } from "./wire.ts";
 
@@ -38,6 +38,6 @@ const getUsage = createRoute({
 accountRoutes.openapi(getUsage, async (c) => {
   const { workspace } = c.get("caller");
   const { db, workspaceId, nowMs } = operationOf(c);
-  const [[used], sent] = await db.batch([findUsage(db, workspaceId, monthOf(nowMs)), listSentToday(db, workspaceId, nowMs)]);
-  return c.json(toUsage(workspace.plan, workspace.limits, usageCounts(used ?? {}, sent), nowMs), 200);
+  const [[used], counts] = await db.batch([findUsage(db, workspaceId, monthOf(nowMs)), listCountsToday(db, workspaceId, nowMs)]);
+  return c.json(toUsage(workspace.plan, workspace.limits, usageCounts(used ?? {}, counts), nowMs), 200);
 });

@@ -141,21 +141,21 @@ type FoundUsage = Partial<
   >
 >;
 
-/** @param sent what was sent today, by flow. */
-export function usageCounts(found: FoundUsage, sent: readonly { flow: string; count: number }[]): Usage["usage"] {
+/** Returns a workspace's usage. @param counts those of today. */
+export function usageCounts(found: FoundUsage, counts: readonly { flow: string; count: number }[]): Usage["usage"] {
   const { messages = 0, redactions = 0, agents = 0, sources = 0, pages = 0, answers = 0 } = found;
   const { mostTextBytes = 0, keys = 0, members = 0, deliveryLogBytes = 0, attachmentBytes = 0 } = found;
-  const sentToday = (flow: string) => sent.find((row) => row.flow === flow)?.count ?? 0;
+  const today = (flow: string) => counts.find((row) => row.flow === flow)?.count ?? 0;
   return {
     messages,
     redactions,
-    visitor_messages_today: sentToday("messages"),
-    leads_today: sentToday("leads"),
-    visitor_attachments_today: sentToday("attachments"),
-    team_messages_today: sentToday("team_messages"),
-    evaluation_cases_today: sentToday("evaluation_cases"),
-    erasures_today: sentToday("erasures"),
-    syncs_today: sentToday("syncs"),
+    visitor_messages_today: today("messages"),
+    leads_today: today("leads"),
+    visitor_attachments_today: today("attachments"),
+    team_messages_today: today("team_messages"),
+    evaluation_cases_today: today("evaluation_cases"),
+    erasures_today: today("erasures"),
+    syncs_today: today("syncs"),
     agents,
     api_keys: keys,
     members,
@@ -163,7 +163,7 @@ export function usageCounts(found: FoundUsage, sent: readonly { flow: string; co
     pages,
     answers,
     knowledge_mb_per_agent: toMegabytes(mostTextBytes),
-    deliveries_today: sentToday("deliveries"),
+    deliveries_today: today("deliveries"),
     delivery_log_mb: toMegabytes(deliveryLogBytes),
     attachments_mb: toMegabytes(attachmentBytes),
   };

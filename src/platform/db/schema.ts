@@ -391,7 +391,7 @@ export const usagePeriods = sqliteTable(
 );
 
 /**
- * Counts for the limits of workspaces/flow-limits.ts: what all visitors together sent and uploaded in a UTC day, what each sender sent in
+ * Counts for the limits of workspaces/usage-limits.ts: what all visitors together sent and uploaded in a UTC day, what each sender sent in
  * an hour, and what the team wrote, evaluated and erased in a day. The sweep deletes old counts.
  */
 export const visitorCounts = sqliteTable(

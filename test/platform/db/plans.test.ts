@@ -12,7 +12,7 @@ import { directoryDb } from "../../../src/platform/db/client.ts";
 import { newId } from "../../../src/platform/db/ids.ts";
 import { workspaces } from "../../../src/platform/db/schema.ts";
 import { Meter } from "../../../src/platform/telemetry/meter.ts";
-import { dayWindow, windowsOf } from "../../../src/workspaces/flow-limits.ts";
+import { dayWindow, windowsOf } from "../../../src/workspaces/usage-limits.ts";
 
 /** Every module that queries D1. Each function that they export is called below, with samples of its parameters. */
 const MODULES = import.meta.glob(

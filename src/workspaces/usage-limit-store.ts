@@ -3,10 +3,10 @@ import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { visitorCounts } from "../platform/db/schema.ts";
 import { deleteSome, importCompleted, insertWhere } from "../platform/db/sql.ts";
-import { ALL_SENDERS, DAILY_FLOWS, type FlowWindow, startOfDay } from "./flow-limits.ts";
+import { ALL_SENDERS, COUNTED_PER_DAY, type LimitWindow, startOfDay } from "./usage-limits.ts";
 
 /** SQL condition: each window has room for `more`. */
-export function mayBeSent(workspaceId: string, windows: readonly FlowWindow[], more = 1): SQL {
+export function windowsHaveRoom(workspaceId: string, windows: readonly LimitWindow[], more = 1): SQL {
   const rooms = windows.map(({ flow, startMs, sender, limit }) => {
     const counted = sql`(SELECT count FROM ${visitorCounts}
       WHERE workspace_id = ${workspaceId} AND flow = ${flow} AND starts_at = ${startMs} AND sender = ${sender})`;
@@ -16,10 +16,10 @@ export function mayBeSent(workspaceId: string, windows: readonly FlowWindow[], m
 }
 
 /**
- * Counts what was sent, in each window. The statements must follow the one that stores it.
+ * Adds to the count of each window. The statements must follow the one that stores what is counted.
  * @param ifStored SQL condition: the previous statement changed one row. It holds for each of these, since each changes one row too.
  */
-export function countSent(db: Database, workspaceId: string, windows: readonly FlowWindow[], ifStored: SQL, more = 1) {
+export function countInWindows(db: Database, workspaceId: string, windows: readonly LimitWindow[], ifStored: SQL, more = 1) {
   const target = [visitorCounts.workspaceId, visitorCounts.flow, visitorCounts.startsAt, visitorCounts.sender];
   return windows.map(({ flow, startMs, sender }) => {
     const first = { workspaceId, flow, startsAt: startMs, sender, count: more };
@@ -30,26 +30,26 @@ export function countSent(db: Database, workspaceId: string, windows: readonly F
   });
 }
 
-/** The counts of what all visitors and the team sent on the UTC day of a time, by flow. */
-export function listSentToday(db: Database, workspaceId: string | SQL, nowMs: number) {
+/** Lists what a workspace has counted on the UTC day of a time, by what is counted. */
+export function listCountsToday(db: Database, workspaceId: string | SQL, nowMs: number) {
   const startMs = startOfDay(nowMs);
-  return listSent(
+  return listCounts(
     db,
     workspaceId,
-    DAILY_FLOWS.map((flow) => ({ flow, sender: ALL_SENDERS, startMs })),
+    COUNTED_PER_DAY.map((flow) => ({ flow, sender: ALL_SENDERS, startMs })),
   );
 }
 
-/** The count of each window. A window in which nothing was sent has no row. */
-export function listSent(db: Database, workspaceId: string | SQL, windows: readonly Pick<FlowWindow, "flow" | "sender" | "startMs">[]) {
+/** Lists the counts of windows. A window in which nothing was counted has no row. */
+export function listCounts(db: Database, workspaceId: string | SQL, windows: readonly Pick<LimitWindow, "flow" | "sender" | "startMs">[]) {
   const keys = JSON.stringify(windows.map((window) => [window.flow, window.startMs, window.sender]));
-  return typeof workspaceId === "string" ? compiledSelectSent(db, workspaceId, keys) : selectSent(db, workspaceId, keys);
+  return typeof workspaceId === "string" ? compiledSelectCounts(db, workspaceId, keys) : selectCounts(db, workspaceId, keys);
 }
 
-const compiledSelectSent = compiled(selectSent);
+const compiledSelectCounts = compiled(selectCounts);
 
 /** @param keys the flow, start and sender of each window, as JSON. */
-function selectSent(db: Database, workspaceId: string | SQL, keys: string) {
+function selectCounts(db: Database, workspaceId: string | SQL, keys: string) {
   const { flow, sender, startsAt, count } = visitorCounts;
   const isOne = sql`(${flow}, ${startsAt}, ${sender}) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(${keys}))`;
   return db
@@ -59,7 +59,7 @@ function selectSent(db: Database, workspaceId: string | SQL, keys: string) {
 }
 
 /** Deletes the counts of up to `limit` windows that ended long ago. */
-export function pruneSent(db: Database, beforeMs: number, limit: number) {
+export function pruneCounts(db: Database, beforeMs: number, limit: number) {
   const isOld = and(lt(visitorCounts.startsAt, beforeMs), importCompleted(visitorCounts.workspaceId));
   return deleteSome(db, visitorCounts, isOld, limit);
 }
