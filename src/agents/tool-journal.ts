@@ -20,8 +20,7 @@ type Journaled = { isKnown: true; result: CallResult } | { isKnown: false };
  */
 export class CallJournal {
   private turnId = "";
-  /** Whether the calls are stored: not after `forget`. */
-  private isKept = true;
+  private isErased = () => false;
   private readonly entries = new Map<string, Entry>();
   /** The calls of earlier attempts that this attempt has not asked for yet. */
   private readonly unclaimed = new Set<string>();
@@ -32,13 +31,14 @@ export class CallJournal {
   /**
    * Starts an attempt at a turn, and reads the calls of earlier attempts at it.
    * @param replayed the keys of calls whose results the attempt has already.
+   * @param isErased whether the storage was erased since the attempt began. From then on, its calls are not stored.
    */
-  open(turnId: string, replayed: readonly string[] = []): void {
+  open(turnId: string, replayed: readonly string[] = [], isErased = () => false): void {
     this.running.clear();
     this.unclaimed.clear();
     if (turnId !== this.turnId) this.entries.clear();
     this.turnId = turnId;
-    this.isKept = true;
+    this.isErased = isErased;
     const prefix = nameOf(turnId, "");
     for (const [name, entry] of this.storage?.list<Entry>({ prefix }) ?? []) this.entries.set(name.slice(prefix.length), entry);
     for (const key of this.entries.keys()) if (!replayed.includes(key)) this.unclaimed.add(key);
@@ -54,12 +54,6 @@ export class CallJournal {
     if (turnId !== this.turnId) this.open(turnId);
     for (const key of this.entries.keys()) this.remove(key);
     this.unclaimed.clear();
-  }
-
-  /** Forgets the calls, because the storage is erased. The calls that the running turn still makes are not stored. */
-  forget(): void {
-    this.isKept = false;
-    this.entries.clear();
   }
 
   /** Makes a call, unless this turn has made it before. @param key identifies the call in its turn. */
@@ -85,7 +79,7 @@ export class CallJournal {
 
   private store(key: string, entry: Entry): void {
     this.entries.set(key, entry);
-    if (this.isKept) this.storage?.put(nameOf(this.turnId, key), entry);
+    if (!this.isErased()) this.storage?.put(nameOf(this.turnId, key), entry);
   }
 
   private remove(key: string): void {

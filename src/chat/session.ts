@@ -224,7 +224,6 @@ export class ChatSession extends DurableObject<Env> {
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
     this.visitors.closeAll();
-    this.runner?.forgetCalls();
     // The queue drops turns that have not started, so nothing else would end their streams.
     for (const stream of this.streams.values()) if (!stream.started) stream.fail();
     await this.questionStored;
@@ -297,6 +296,7 @@ export class ChatSession extends DurableObject<Env> {
     const { promise, resolve: stored } = Promise.withResolvers<void>();
     this.questionStored = promise;
     const { erasures } = this;
+    const isErased = () => this.erasures !== erasures;
     let suspendsAgain = false;
     const listener: TurnListener = {
       onStart: (start) => {
@@ -306,23 +306,23 @@ export class ChatSession extends DurableObject<Env> {
       },
       onText: (text) => stream.append(text),
       onTrace: (trace) => {
-        if (this.erasures === erasures) this.traces.put(trace);
+        if (!isErased()) this.traces.put(trace);
       },
       onSuspend: (turn) => {
         suspendsAgain = true;
-        if (this.erasures === erasures) this.suspended.put(turn);
+        if (!isErased()) this.suspended.put(turn);
       },
     };
     const end = new AbortController();
     try {
       const runner = this.runner ?? (await this.loadRunner());
       const suspended = this.suspended.find(question.answerId);
-      const running = runner.run(question, meter, { ...attempt, suspended }, listener, end.signal);
+      const running = runner.run(question, meter, { ...attempt, suspended, isErased }, listener, end.signal);
       const result = await withTimeout(this.attemptLimitMs, running, "A turn");
-      const stillWaits = result.outcome === "answered" && result.answer.required_action !== null;
-      // An unsettled turn with approvals waits on, although its visitor has an answer.
-      if (suspended && !suspendsAgain && !stillWaits && (suspended.isSettled || !suspended.approvals))
-        this.suspended.delete(question.answerId);
+      const needsCaller = result.outcome === "answered" && result.answer.required_action !== null;
+      // The visitor of a turn with approvals has an answer, although the turn waits for the team.
+      const needsTeam = suspended?.approvals !== undefined && !suspended.isSettled;
+      if (suspended && !suspendsAgain && !needsCaller && !needsTeam) this.suspended.delete(question.answerId);
       if (result.outcome === "answered") {
         stream.finish(result.answer);
         this.visitors.notify(question.conversationId, result.answer.status);

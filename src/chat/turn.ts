@@ -65,6 +65,8 @@ const FIRST_ATTEMPT: Attempt = { number: 1, isHandOff: false, isRescue: false };
 interface TurnAttempt extends Attempt {
   /** The turn as it was suspended; undefined if it was not. */
   suspended: SuspendedTurn | undefined;
+  /** Whether the conversation was erased since the attempt began. */
+  isErased: (() => boolean) | undefined;
   question: Question;
   op: Operation;
   listener: TurnListener;
@@ -136,28 +138,24 @@ export class TurnRunner {
 
   /**
    * Stores a question, if it may be asked, and answers it.
-   * @param attempt has the suspended turn, if an earlier attempt waits for the results of tools.
+   * @param attempt has the suspended turn, if an earlier attempt waits for the results of tools, and whether the conversation was erased
+   *   since the attempt began.
    * @param signal ends the attempt.
    */
   async run(
     question: Question,
     meter: Meter,
-    attempt: Attempt & { suspended?: SuspendedTurn | undefined } = FIRST_ATTEMPT,
+    attempt: Attempt & Partial<Pick<TurnAttempt, "suspended" | "isErased">> = FIRST_ATTEMPT,
     listener = NO_LISTENER,
     signal = NEVER,
   ): Promise<TurnResult> {
     const { workspaceId, nowMs } = question;
     const op = newOperation(this.env, meter, workspaceId, nowMs, gatheredDb(this.env, workspaceId, meter));
-    const { suspended } = attempt;
-    const result = await this.attempt({ ...attempt, suspended, question, op, listener, trace: new TraceRecorder(), signal });
+    const { suspended, isErased } = attempt;
+    const result = await this.attempt({ ...attempt, suspended, isErased, question, op, listener, trace: new TraceRecorder(), signal });
     // An attempt that fails, or is suspended, leaves the journal to the next one.
     if (!(result.outcome === "answered" && result.answer.required_action)) this.journal.close(question.answerId);
     return result;
-  }
-
-  /** Forgets the calls of the running turn, because the storage is erased. */
-  forgetCalls(): void {
-    this.journal.forget();
   }
 
   private async attempt(attempt: TurnAttempt): Promise<TurnResult> {
@@ -311,9 +309,9 @@ export class TurnRunner {
   }
 
   /** Returns the agent's own tools, and starts the journal of their calls. */
-  private toolsOf({ agent, asked, redaction }: OpenTurn, { question, op, signal, suspended }: TurnAttempt): Tool[] {
+  private toolsOf({ agent, asked, redaction }: OpenTurn, { question, op, signal, suspended, isErased }: TurnAttempt): Tool[] {
     const { conversationId, answerId, clientTools } = question;
-    this.journal.open(answerId, suspended?.journaled);
+    this.journal.open(answerId, suspended?.journaled, isErased);
     const once: CallJournal["once"] = async (key, make) => {
       signal.throwIfAborted();
       return this.journal.once(key, make);

@@ -146,10 +146,12 @@ test("without storage, calls are kept in memory", async () => {
 });
 
 test("a call that ends after its storage was erased is not stored", async () => {
-  const { call, journal } = life();
-  await call("a");
-  journal.forget();
+  const journal = new CallJournal(storage);
+  let isErased = false;
+  journal.open("turn", [], () => isErased);
+  await journal.once("a", async () => done("a"));
+  isErased = true;
   storage.entries.clear();
-  expect(await call("b")).toBe("answered");
+  expect(await journal.once("b", async () => done("b"))).toMatchObject({ isKnown: true });
   expect(storage.entries.size).toBe(0);
 });

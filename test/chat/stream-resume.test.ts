@@ -152,7 +152,7 @@ test("erasing a conversation ends the streams of its waiting turns", async () =>
   await expect(cut.rest()).rejects.toThrow();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const run = () => Promise.race([released, scheduler.wait(60_000)]);
-  await runInDurableObject(session(), (live) => void Object.assign(live, { runner: { run, forgetCalls: () => undefined } }));
+  await runInDurableObject(session(), (live) => void Object.assign(live, { runner: { run } }));
   const waiting = await resume(messageId);
   const erasing = session().erase();
   expect(await waiting.rest()).toMatchObject([{ event: "error" }]);
