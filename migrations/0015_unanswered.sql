@@ -27,3 +27,10 @@ WHEN NEW.status IN ('needs_human', 'human_active') AND OLD.status NOT IN ('needs
      SELECT role FROM messages m WHERE m.workspace_id = NEW.workspace_id AND m.conversation_id = NEW.id AND m.role IN ('user', 'human')
       ORDER BY m.created_at DESC, m.id DESC LIMIT 1);
 END;
+--> statement-breakpoint
+-- When a snooze ends, the time in which the assignee is to reply begins again.
+CREATE TRIGGER conversations_unsnoozed AFTER UPDATE OF snoozed_until ON conversations
+WHEN OLD.snoozed_until IS NOT NULL AND NEW.snoozed_until IS NULL AND NEW.unanswered_since IS NOT NULL BEGIN
+  UPDATE conversations SET unanswered_since = max(unanswered_since, min(OLD.snoozed_until, CAST(unixepoch('subsec') * 1000 AS INTEGER)))
+   WHERE id = NEW.id;
+END;

@@ -2,21 +2,19 @@ import { and, lte, sql, type SQL } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import type { BusinessHours } from "../platform/db/columns.ts";
 import { conversations, IS_WITH_TEAM, teams, workspaces } from "../platform/db/schema.ts";
-import { importCompleted, increasedTo, isOwn, type Statement } from "../platform/db/sql.ts";
-import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
+import { runGroups } from "../platform/db/groups.ts";
+import { importCompleted, increasedTo, isOwn } from "../platform/db/sql.ts";
+import { isNextInTurn, isNotPutOff, putOffUntil, WAITING } from "../platform/db/waiting.ts";
 import { MINUTE_MS } from "../platform/time.ts";
 import { businessHoursOf, openingAt, openMsBetween } from "../workspaces/business-hours.ts";
 import { announceAssigned, assignNext } from "./assignment.ts";
 
 /** A conversation that the sweep assigns or takes from its assignee, with the business hours of its workspace. */
-export interface Waiting {
+interface Waiting {
   workspaceId: string;
   conversationId: string;
   hours: Partial<BusinessHours>;
 }
-
-/** Runs groups of statements, each of which takes effect as a whole. */
-type RunGroups = (groups: readonly (readonly Statement[])[]) => Promise<PromiseSettledResult<unknown[]>[]>;
 
 /** A conversation whose visitor waits for the assignee. */
 interface Unanswered extends Waiting {
@@ -45,7 +43,7 @@ export function listQueued(db: Database, limit: number) {
 const STEP = 10;
 
 /** Assigns the queued conversations of each workspace that is open, as far as there are free members. */
-export async function assignQueued(env: Env, db: Database, nowMs: number, queued: readonly Waiting[], run: RunGroups): Promise<void> {
+export async function assignQueued(env: Env, db: Database, nowMs: number, queued: readonly Waiting[]): Promise<void> {
   let open = [...Map.groupBy(queued.filter(isOpenAt(nowMs)), ({ workspaceId }) => workspaceId)].map(([workspaceId, rows]) => ({
     workspaceId,
     left: rows.length,
@@ -54,7 +52,7 @@ export async function assignQueued(env: Env, db: Database, nowMs: number, queued
     const groups = open.map(({ workspaceId, left }) =>
       Array.from({ length: Math.min(left, STEP) }, () => assignNext(db, workspaceId, nowMs)),
     );
-    const results = await run(groups);
+    const results = await runGroups(db, groups);
     open = open.flatMap(({ workspaceId, left }, at) => {
       const assigned = assignedIn(results[at]!);
       announceAssigned(env, workspaceId, assigned);
@@ -84,30 +82,28 @@ function isSilent(nowMs: number): SQL {
   return and(lte(unansweredSince, latest), sql`coalesce(${snoozedUntil}, 0) <= ${latest}`, IS_WITH_TEAM)!;
 }
 
-/** Lists conversations whose assignee has been silent for too long. The workspaces take turns. */
+/** The name of this work in the sweep. */
+export const SILENT_ASSIGNEES = "silent_assignees";
+/** A wait that is not over is judged again after this time at the latest, so that changed business hours and limits apply. */
+const JUDGED_AGAIN_AFTER_MS = 15 * MINUTE_MS;
+
+/** Lists conversations whose assignee may have been silent for too long. The workspaces take turns. */
 export function listSilent(db: Database, nowMs: number, limit: number) {
-  const { unansweredSince, snoozedUntil } = conversations;
+  const { id, workspaceId, unansweredSince, snoozedUntil } = conversations;
   const sinceMs = sql<number>`max(${unansweredSince}, coalesce(${snoozedUntil}, 0))`.as("since");
+  const where = and(isSilent(nowMs), isNotPutOff(SILENT_ASSIGNEES, id, nowMs), importCompleted(workspaceId));
   return db
     .select({ ...waitingColumns(), sinceMs, minutes: replyMinutes().as("minutes") })
     .from(conversations)
-    .where(isNextInTurn(WAITING.silentAssignees, and(isSilent(nowMs), importCompleted(conversations.workspaceId)), limit));
+    .where(isNextInTurn(WAITING.silentAssignees, where, limit));
 }
 
-/**
- * Takes conversations from assignees who are still silent, and gives them to other members, if any is free. Only business hours count:
- * where fewer have passed, the wait is shortened to them.
- */
-export async function reassignSilent(env: Env, db: Database, nowMs: number, silent: readonly Unanswered[], run: RunGroups): Promise<void> {
+/** Takes conversations from assignees who are still silent, and gives them to other members, if any is free. Only business hours count. */
+export async function reassignSilent(env: Env, db: Database, nowMs: number, silent: readonly Unanswered[]): Promise<void> {
   const { assigneeId, updatedAt } = conversations;
-  const isOpen = isOpenAt(nowMs);
-  const judged = silent.map((one) => {
-    const waitedMs = openMsBetween(businessHoursOf(one.hours), one.sinceMs, nowMs);
-    return { ...one, waitedMs, isDue: isOpen(one) && waitedMs >= one.minutes * MINUTE_MS };
-  });
-  const change = ({ workspaceId, conversationId, waitedMs, isDue }: (typeof judged)[number]) => {
-    const where = and(isOwn(conversations, workspaceId, conversationId), isSilent(nowMs));
-    const again = { unansweredSince: nowMs - waitedMs };
+  const judged = silent.map((one) => ({ ...one, dueAtMs: earliestDueTime(one, nowMs) }));
+  const [due, early] = [judged.filter(({ dueAtMs }) => dueAtMs <= nowMs), judged.filter(({ dueAtMs }) => dueAtMs > nowMs)];
+  const reassign = ({ workspaceId, conversationId }: Unanswered) => {
     const unassigned = {
       assigneeId: null,
       assigneeName: null,
@@ -115,11 +111,22 @@ export async function reassignSilent(env: Env, db: Database, nowMs: number, sile
       queuedAt: nowMs,
       updatedAt: increasedTo(updatedAt, nowMs),
     };
+    const where = and(isOwn(conversations, workspaceId, conversationId), isSilent(nowMs));
     const unassign = db.update(conversations).set(unassigned).where(where).returning({ assignedId: conversations.id });
-    return isDue ? [unassign, assignNext(db, workspaceId, nowMs)] : [db.update(conversations).set(again).where(where)];
+    return [unassign, assignNext(db, workspaceId, nowMs)];
   };
-  const results = await run(judged.map(change));
-  for (const [at, { workspaceId, isDue }] of judged.entries()) {
-    if (isDue) announceAssigned(env, workspaceId, assignedIn(results[at]!));
-  }
+  const untilOf = ({ dueAtMs }: { dueAtMs: number }) => Math.min(dueAtMs, nowMs + JUDGED_AGAIN_AFTER_MS);
+  const rows = early.map((one) => ({ key: one.conversationId, untilMs: untilOf(one) }));
+  const putOff = rows.length > 0 ? [putOffUntil(db, SILENT_ASSIGNEES, rows)] : [];
+  const results = await runGroups(db, [...due.map(reassign), putOff]);
+  for (const [at, { workspaceId }] of due.entries()) announceAssigned(env, workspaceId, assignedIn(results[at]!));
+}
+
+/** Returns a time before which the assignee has not been silent for too long. At this time, more of the wait may turn out to be missing. */
+function earliestDueTime({ hours, sinceMs, minutes }: Unanswered, nowMs: number): number {
+  const businessHours = businessHoursOf(hours);
+  const limitMs = minutes * MINUTE_MS;
+  const atMs = nowMs + limitMs - openMsBetween(businessHours, sinceMs, nowMs, limitMs);
+  const { isOpen, opensAtMs } = openingAt(businessHours, nowMs);
+  return isOpen ? atMs : Math.max(atMs, opensAtMs ?? Infinity);
 }

@@ -11,11 +11,11 @@ import {
   warnAboutSize,
   warnAboutUnbound,
 } from "../platform/db/shards.ts";
+import { runGroups } from "../platform/db/groups.ts";
 import { putOff } from "../platform/db/waiting.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { type Cost, Meter } from "../platform/telemetry/meter.ts";
 import { type JobResult, measureJob } from "../platform/telemetry/report.ts";
-import { runGroups } from "./groups.ts";
 import { listPrunes, listTasks, type Task } from "./tasks.ts";
 
 /** How many rows each task of a run found, and how much of the work failed. */

@@ -19,6 +19,7 @@ import { listFormerShards } from "../shard-moves/store.ts";
 import { eraseFormerCopy } from "../shard-moves/moves.ts";
 import { listDeleted } from "../operator/store.ts";
 import { type Database, newOperation } from "../platform/db/client.ts";
+import { type Group, runGroups } from "../platform/db/groups.ts";
 import type { Statement } from "../platform/db/sql.ts";
 import { pruneBackoffs } from "../platform/db/waiting.ts";
 import { KEY_LIFETIME_MS, pruneKeys } from "../platform/http/idempotency-store.ts";
@@ -31,10 +32,9 @@ import { claimDueWorkspaces } from "../privacy/retention-store.ts";
 import { PRUNE_INTERVAL_MS, type PruneMessage } from "../privacy/retention.ts";
 import { listLogErasures } from "../webhooks/endpoint-store.ts";
 import { continueLogErasure } from "../webhooks/endpoints.ts";
-import { assignQueued, listQueued, listSilent, reassignSilent } from "../routing/sweep.ts";
+import { assignQueued, listQueued, listSilent, reassignSilent, SILENT_ASSIGNEES } from "../routing/sweep.ts";
 import { pruneLog, rescueOrphanedDeliveries, wakeOrphanedDeliveries } from "../webhooks/sweep.ts";
 import { pruneCounts } from "../workspaces/usage-limit-store.ts";
-import { type Group, runGroups } from "./groups.ts";
 
 /** How many rows of each task one run handles in a database. The next run, a minute later, continues. */
 const MAX_PER_RUN = 100;
@@ -92,12 +92,8 @@ export function listTasks(run: Run): Task[] {
     ),
     task("workspaces", listDeleted(db, beforeMs, MAX_PER_RUN), (deleted) => [wake(env.ERASURE_QUEUE, deleted satisfies ErasureMessage[])]),
     task("conversations", listIdle(db, nowMs, MAX_PER_RUN), (idle) => resolveIdle(run, idle)),
-    task("queued", listQueued(db, MAX_PER_RUN), (queued) => [
-      { done: assignQueued(env, db, nowMs, queued, (groups) => runGroups(db, groups)) },
-    ]),
-    task("silent_assignees", listSilent(db, nowMs, MAX_PER_RUN), (silent) => [
-      { done: reassignSilent(env, db, nowMs, silent, (groups) => runGroups(db, groups)) },
-    ]),
+    task("queued", listQueued(db, MAX_PER_RUN), (queued) => [{ done: assignQueued(env, db, nowMs, queued) }]),
+    task(SILENT_ASSIGNEES, listSilent(db, nowMs, MAX_PER_RUN), (silent) => [{ done: reassignSilent(env, db, nowMs, silent) }]),
     task("leads", listUnindexedLeads(db, beforeMs, nowMs, MAX_LEADS_PER_RUN), (leads) => {
       const byWorkspace = Map.groupBy(leads, ({ workspaceId }) => workspaceId);
       return [...byWorkspace].map(([workspaceId, rows]) => ({ key: workspaceId, done: indexLeads(operationOn(workspaceId), rows) }));

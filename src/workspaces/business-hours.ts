@@ -1,5 +1,6 @@
 import { type BusinessHours, type TimeInterval, WEEKDAYS } from "../platform/db/columns.ts";
 import { LruCache } from "../platform/lru-cache.ts";
+import { DAY_MS, MINUTE_MS } from "../platform/time.ts";
 
 /*
  * When the team of a workspace is there. Days and times are those of the workspace's time zone, with the rules of `Intl`. A time that the
@@ -25,8 +26,6 @@ export interface Opening {
   opensAtMs: number | null;
 }
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 /** 1 January 1970 was a Thursday. */
 const FIRST_WEEKDAY = WEEKDAYS.indexOf("thursday");
 const DAYS_A_WEEK = WEEKDAYS.length;
@@ -49,13 +48,14 @@ export function openingAt(businessHours: BusinessHours, nowMs: number): Opening 
   return { isOpen: false, opensAtMs: null };
 }
 
-/** Returns for how many milliseconds of a time the team was there. */
-export function openMsBetween(businessHours: BusinessHours, startMs: number, endMs: number): number {
+/** Returns for how many milliseconds of a time the team was there. It stops counting at `enoughMs`. */
+export function openMsBetween(businessHours: BusinessHours, startMs: number, endMs: number, enoughMs = Infinity): number {
   const { time_zone: zone, hours } = businessHours;
   if (hours === null) return Math.max(0, endMs - startMs);
   let openMs = 0;
   for (const { fromMs, toMs } of openIntervals(businessHours, dayOf(zone, startMs), dayOf(zone, endMs))) {
     openMs += Math.max(0, Math.min(toMs, endMs) - Math.max(fromMs, startMs));
+    if (openMs >= enoughMs) break;
   }
   return openMs;
 }

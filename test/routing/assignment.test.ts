@@ -1,5 +1,9 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { dbFor } from "../../src/platform/db/client.ts";
+import { WEEKDAYS } from "../../src/platform/db/columns.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { listSilent, reassignSilent } from "../../src/routing/sweep.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createWorkspace, newAddress, query, send, type Workspace } from "../harness.ts";
 import { join } from "../members/team.ts";
@@ -25,10 +29,12 @@ async function createTeam(size: number, settings: object = {}) {
   return { workspace, agent, members, team, handOff, read, assigneeOf, change };
 }
 
-/** Runs the sweep some minutes later for a workspace whose conversations have waited that long. */
-async function sweepAfter({ id }: Workspace, minutes: number): Promise<void> {
-  await query(id, "UPDATE conversations SET unanswered_since = unanswered_since - ? WHERE workspace_id = ?", minutes * MINUTE, id);
-  await sweep(env, Date.now());
+/** Reassigns the conversations of a workspace whose assignees are silent at a time. @returns their ids. */
+async function reassignAt({ id }: Workspace, nowMs: number): Promise<string[]> {
+  const db = dbFor(env, id, new Meter());
+  const silent = (await listSilent(db, nowMs, 100)).filter(({ workspaceId }) => workspaceId === id);
+  await reassignSilent(env, db, nowMs, silent);
+  return silent.map(({ conversationId }) => conversationId);
 }
 
 test("members take turns, and one with the limit of conversations gets no more until one is resolved", async () => {
@@ -126,42 +132,70 @@ test("a rule leaves out a member who was removed from the team", async () => {
   expect(await handOff()).toMatchObject({ tags: ["ada"], assignee: null });
 });
 
-test("a conversation of a silent assignee goes to another member, and only business hours count", async () => {
+test("a conversation of a silent assignee goes to another member, unless the team is closed", async () => {
   const { workspace, members, handOff, assigneeOf, change } = await createTeam(2, { unassign_after_minutes: 10 });
   const [id, answered, snoozed] = [await handOff(), await handOff(), await handOff()];
   const before = await assigneeOf(id);
   const other = members.find((one) => one.id !== before)!.id;
   await workspace.call("POST", `/conversations/${answered}/messages`, { content: "I am on it." });
-  await change(snoozed, { snoozed_until: new Date(Date.now() + MINUTE).toISOString() });
+  const now = Date.now();
+  await change(snoozed, { snoozed_until: new Date(now + MINUTE).toISOString() });
   const assigned = await Promise.all([answered, snoozed].map(assigneeOf));
 
-  await sweepAfter(workspace, 9);
-  expect(await assigneeOf(id)).toBe(before);
-  const closed = { hours: { monday: [{ from: "00:00", to: "00:01" }] }, holidays: [new Date().toISOString().slice(0, 10)] };
+  expect(await reassignAt(workspace, now + 9 * MINUTE)).toEqual([]);
+  const closed = { hours: { monday: [{ from: "00:00", to: "00:01" }] }, holidays: [new Date(now).toISOString().slice(0, 10)] };
   await workspace.call("PATCH", "/business-hours", closed);
-  await sweepAfter(workspace, 2);
+  expect(await reassignAt(workspace, now + 10.5 * MINUTE)).toEqual([id]);
   expect(await assigneeOf(id)).toBe(before);
-  expect(await assigneeOf(await handOff())).toBeNull();
+  const queued = await handOff();
+  expect(await assigneeOf(queued)).toBeNull();
+  await change(queued, { status: "resolved" });
   await workspace.call("PATCH", "/business-hours", { hours: null });
-  await sweepAfter(workspace, 9);
-  expect(await assigneeOf(id)).toBe(before);
-  await sweepAfter(workspace, 2);
+  // It was put off, so that conversations whose time is over come first.
+  expect(await reassignAt(workspace, now + 10.8 * MINUTE)).toEqual([]);
+  await query(workspace.id, "DELETE FROM sweep_backoffs WHERE key = ?", id);
+  expect(await reassignAt(workspace, now + 10.8 * MINUTE)).toEqual([id]);
   expect(await assigneeOf(id)).toBe(other);
   expect(await Promise.all([answered, snoozed].map(assigneeOf))).toEqual(assigned);
   expect((await workspace.call("GET", "/conversations?unassigned=true")).body.total).toBe(0);
 });
 
-test("a visitor who writes again waits since the first message without a reply, and a snooze begins the wait again", async () => {
+test.each([30, 480, 1440])(
+  "an assignee keeps a conversation for %i minutes of business hours, however many days they take",
+  async (limit) => {
+    const { workspace, handOff, assigneeOf } = await createTeam(2, { unassign_after_minutes: limit });
+    const [id, start] = [await handOff(), Date.now()];
+    const morning = [{ from: "06:00", to: "12:00" }];
+    const hours = Object.fromEntries(WEEKDAYS.map((day) => [day, morning]));
+    await workspace.call("PATCH", "/business-hours", { hours });
+    const before = await assigneeOf(id);
+    const isOpen = (ms: number) => [6, 7, 8, 9, 10, 11].includes(new Date(ms).getUTCHours());
+    let openMinutes = 0;
+    let atMs = start;
+    for (; (await assigneeOf(id)) === before && openMinutes < limit + 60; atMs += 10 * MINUTE) {
+      await reassignAt(workspace, atMs);
+      for (let minute = 0; minute < 10; minute++) if (isOpen(atMs + minute * MINUTE)) openMinutes++;
+    }
+    expect(openMinutes).toBeGreaterThanOrEqual(limit);
+    expect(openMinutes).toBeLessThanOrEqual(limit + 30);
+  },
+);
+
+test("a visitor who writes again waits since the first message without a reply, and the end of a snooze begins the wait again", async () => {
   const { workspace, handOff, assigneeOf, change } = await createTeam(2, { unassign_after_minutes: 10 });
-  const [id, snoozed] = [await handOff(), await handOff()];
-  const [first, kept] = [await assigneeOf(id), await assigneeOf(snoozed)];
-  await change(snoozed, { snoozed_until: new Date(Date.now() + MINUTE).toISOString() });
-  await query(workspace.id, "UPDATE conversations SET snoozed_until = ? WHERE id = ?", Date.now() - MINUTE, snoozed);
-  await sweepAfter(workspace, 9);
+  const ids = [await handOff(), await handOff(), await handOff(), await handOff()];
+  const [id, over, answered, ended] = ids as [string, string, string, string];
+  const assigned = await Promise.all(ids.map(assigneeOf));
+  const now = Date.now();
+  await query(workspace.id, "UPDATE conversations SET unanswered_since = ? WHERE workspace_id = ?", now - 9 * MINUTE, workspace.id);
+  for (const one of [over, answered, ended]) await change(one, { snoozed_until: new Date(now + 60 * MINUTE).toISOString() });
+  await query(workspace.id, "UPDATE conversations SET snoozed_until = ? WHERE id = ?", now - MINUTE, over);
   await handOff("Is anybody there?", { conversation_id: id });
-  await sweepAfter(workspace, 2);
-  expect(await assigneeOf(id)).not.toBe(first);
-  expect(await assigneeOf(snoozed)).toBe(kept);
+  await handOff("Is anybody there?", { conversation_id: answered });
+  await change(ended, { snoozed_until: null });
+  expect(await reassignAt(workspace, now + 2 * MINUTE)).toEqual([id]);
+  expect(await assigneeOf(id)).not.toBe(assigned[0]);
+  expect(await Promise.all([over, answered, ended].map(assigneeOf))).toEqual(assigned.slice(1));
 });
 
 test("a resolved conversation that is reopened leaves a member who was removed and a team that was deleted", async () => {

@@ -100,7 +100,7 @@ export const oauthRecords = sqliteTable(
 
 // --- Across the workspaces of a database ----------------------------------------------------------------------------
 
-/** Work of the sweep that failed, see platform/db/waiting.ts. */
+/** Work that the sweep has put off, most of it because it failed, see platform/db/waiting.ts. */
 export const sweepBackoffs = sqliteTable(
   "sweep_backoffs",
   {

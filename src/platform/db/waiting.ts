@@ -109,6 +109,14 @@ export function putOff(db: Database, task: string, keys: readonly string[], nowM
     });
 }
 
+/** Puts off work that has not failed, each to its time. */
+export function putOffUntil(db: Database, task: string, rows: readonly { key: string; untilMs: number }[]) {
+  return db
+    .insert(sweepBackoffs)
+    .select(sql`SELECT ${task}, value ->> 'key', 0, value ->> 'untilMs' FROM json_each(${JSON.stringify(rows)}) WHERE TRUE`)
+    .onConflictDoUpdate({ target: [sweepBackoffs.task, sweepBackoffs.key], set: { retryAt: sql`excluded.retry_at` } });
+}
+
 /** Forgets failures that were not followed by another one. */
 export function pruneBackoffs(db: Database, nowMs: number) {
   return db.delete(sweepBackoffs).where(lte(sweepBackoffs.retryAt, nowMs - FORGOTTEN_AFTER_MS));

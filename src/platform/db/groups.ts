@@ -1,5 +1,5 @@
-import type { Database } from "../platform/db/client.ts";
-import type { Statement } from "../platform/db/sql.ts";
+import type { Database } from "./client.ts";
+import type { Statement } from "./sql.ts";
 
 /** Statements that take effect together. */
 export type Group = readonly Statement[];
