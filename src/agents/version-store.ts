@@ -2,7 +2,7 @@ import { and, count, desc, eq, getTableColumns, gt, isNotNull, type SQL, sql } f
 import { alias } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import type { VersionSettings } from "../platform/db/columns.ts";
-import { agents, agentVersions, apiKeys, conversations, members } from "../platform/db/schema.ts";
+import { agents, agentVersions, apiKeys, conversations, members, messages } from "../platform/db/schema.ts";
 import { type AgentKey, exists, IF_CHANGED, insertWhere, isOfAgent, isOwn, withFields } from "../platform/db/sql.ts";
 import { type AnsweringVersion, DRAFT, VERSIONED } from "./versions.ts";
 
@@ -166,18 +166,19 @@ export function versionAtStart(agentId: string, bucket: number): SQL {
  * SQL: the version that answers a conversation instead of the published one: the draft if it is wanted, otherwise the version that is
  * rolled out, if the conversation started with it. NULL if the published one answers.
  */
-export function answeringVersion({ workspaceId, agentId }: AgentKey, wantsDraft: boolean): SQL.Aliased<AnsweringVersion | null> {
+export function answeringVersion({ workspaceId, agentId }: AgentKey, wantsDraft: boolean | SQL): SQL.Aliased<AnsweringVersion | null> {
   const rollout = sql`(SELECT rollout_version FROM ${agents} WHERE id = ${agentId} AND rollout_version = ${conversations.agentVersion})`;
   return sql`(SELECT json_object('number', v.number, 'settings', json(v.settings)) FROM ${agentVersions} v
-    WHERE v.workspace_id = ${workspaceId} AND v.agent_id = ${agentId} AND v.number = ${wantsDraft ? DRAFT : rollout})`
+    WHERE v.workspace_id = ${workspaceId} AND v.agent_id = ${agentId} AND v.number = iif(${wantsDraft}, ${DRAFT}, ${rollout}))`
     .mapWith((json: string) => JSON.parse(json) as AnsweringVersion)
     .as("answering_version");
 }
 
-/** Finds the version that answers a conversation instead of the published one. */
-export function findAnsweringVersion(db: Database, key: AgentKey, conversationId: string) {
+/** Finds the version that goes on with an answer of a conversation instead of the published one. */
+export function findAnsweringVersion(db: Database, key: AgentKey, conversationId: string, messageId: string) {
+  const isByDraft = exists(messages, isOwn(messages, key.workspaceId, messageId), eq(messages.agentVersion, DRAFT));
   return db
-    .select({ version: answeringVersion(key, false) })
+    .select({ version: answeringVersion(key, isByDraft) })
     .from(conversations)
     .where(isOwn(conversations, key.workspaceId, conversationId));
 }

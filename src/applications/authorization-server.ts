@@ -132,7 +132,7 @@ async function revokeAccessToken(env: Env, meter: Meter, token: string, clientId
 function clientIdOf(request: Request, parameters: URLSearchParams): string | undefined {
   const named = parameters.get("client_id");
   if (named) return named;
-  const [, basic] = /^basic\s(.*)$/is.exec(request.headers.get("Authorization") ?? "") ?? [];
+  const [, basic] = /^basic[ \t](.*)$/is.exec(request.headers.get("Authorization") ?? "") ?? [];
   const assertion = parameters.get("client_assertion");
   try {
     if (basic !== undefined) return decodeURIComponent(atob(basic.trim()).split(":", 1)[0]!.replaceAll("+", " "));

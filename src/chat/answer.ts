@@ -21,7 +21,7 @@ import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { shortened, truncate } from "../platform/text.ts";
-import type { Written } from "../routing/assignment.ts";
+import type { RoutingText } from "../routing/assignment.ts";
 import { detectLanguage, languageCode } from "../text/languages.ts";
 import { hasPhrase } from "../text/phrases.ts";
 import { openingAt } from "../workspaces/business-hours.ts";
@@ -49,7 +49,7 @@ interface Handoff {
   /** When the team opens next, Unix milliseconds; null if it is there. */
   opensAtMs: number | null;
   /** What the visitor wrote, by which it is routed. */
-  written: Written;
+  routingText: RoutingText;
 }
 
 /** What a hand-off tells its visitor about the team. */
@@ -188,7 +188,7 @@ export function handOff(
     text,
     citations: [],
     confidence,
-    handoff: { reason, summary, isOff, opensAtMs, written: { texts, language: languageCode(spoken) } },
+    handoff: { reason, summary, isOff, opensAtMs, routingText: { texts, language: languageCode(spoken) } },
   };
 }
 

@@ -126,13 +126,13 @@ function otherwise({ status }: ApprovalRow): ApiError {
   return new ApiError("conflict", message);
 }
 
-/** Requires that changed arguments fit the tool of the version that answers the conversation. @throws ApiError validation_error. */
+/** Requires that changed arguments fit the tool of the version that goes on with the answer. @throws ApiError validation_error. */
 async function requireFitting(c: AppContext, approval: ApprovalRow, input: Record<string, unknown>): Promise<void> {
   const { db, workspaceId } = operationOf(c);
-  const { agentId, conversationId } = approval;
+  const { agentId, conversationId, messageId } = approval;
   const [[agent], [answering]] = await db.batch([
     findAgent(db, workspaceId, agentId),
-    findAnsweringVersion(db, { workspaceId, agentId }, conversationId),
+    findAnsweringVersion(db, { workspaceId, agentId }, conversationId, messageId),
   ]);
   const shapes = agent ? toolShapes(withVersion(agent, answering?.version ?? null)) : [];
   const tool = shapes.find(({ name }) => name === approval.tool);

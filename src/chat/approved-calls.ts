@@ -10,7 +10,7 @@ import type { Question } from "./question.ts";
 import { callsToApprove, type SuspendedTurn } from "./suspended-turns.ts";
 
 /*
- * What happens once the team has decided about the tool calls of a turn. Each step may be repeated by another attempt at the turn: a
+ * Tool calls that wait for the team: what becomes of their hand-off, and what happens once the team has decided. Each step may be repeated by another attempt at the turn: a
  * decision is recorded once, and the journal of the tools keeps a call from being made again.
  */
 
@@ -60,6 +60,6 @@ export function approvalWrites(
   question: Question,
   { isFollowUp, handoff, nowMs }: { isFollowUp: boolean; handoff: Answer["handoff"]; nowMs: number },
 ): Statement[] {
-  if (handoff) return handoff.reason === "approval_required" ? [] : [changeApprovalHandoff(db, question, handoff.reason)];
+  if (handoff) return [changeApprovalHandoff(db, question, handoff.reason)];
   return isFollowUp ? endApprovalHandoff(db, question, nowMs) : [];
 }

@@ -129,7 +129,7 @@ async function createLead({ op, question, visitorId, visitorMessages }: ToolCont
   // The lead has the answer's id, so that a turn that runs again stores it once.
   const added = await addLead(op, fields, question.leadLimit, answerId);
   if (added.outcome === "rate_limited") return { kind: "note", text: "Nothing was kept: no more contact details can be taken today." };
-  if (added.outcome === "not_found") return { kind: "note", text: "Nothing was kept: the conversation no longer exists." };
+  if (added.outcome === "not_found") return { kind: "note", text: "Nothing was kept: the contact details can no longer be stored." };
   return LEAD_KEPT;
 }
 

@@ -305,14 +305,14 @@ function listTurnMessages(db: Database, question: Question) {
 
 /**
  * The second batch of a turn: the answer, the conversation's new status and, if a human is needed, the hand-off.
- * @param also further statements of the batch.
+ * @param furtherWrites further statements of the batch.
  * @returns the conversation's new status, which is undefined if it was erased, the reason of its open hand-off, and what was written.
  */
 export async function finishTurn(
   db: Database,
   question: Question,
   { handoff, citations, ...given }: Answer & { agentName: string; agentVersion: number; nowMs: number },
-  also: readonly Statement[] = [],
+  furtherWrites: readonly Statement[] = [],
 ) {
   const { nowMs } = given;
   const needsHuman = handoff !== null && !handoff.isOff;
@@ -325,7 +325,7 @@ export async function finishTurn(
     first,
     ...rest,
     ...(isWaiting ? handOff(db, question, handoff, nowMs) : []),
-    ...also,
+    ...furtherWrites,
     ...(handoff?.reason === "model_failure" ? refundQuota(db, { ...question, nowMs }) : []),
   ]);
   // Another attempt has stored the answer, or the conversation is erased.
@@ -385,8 +385,8 @@ function addAnswer(db: Database, question: Question, given: FinishValues["answer
 }
 
 function handOff(db: Database, question: Question, handoff: NonNullable<Answer["handoff"]>, nowMs: number) {
-  const { isOff: _isOff, opensAtMs: opensAt, written, ...cause } = handoff;
-  const { texts, language } = written;
+  const { isOff: _isOff, opensAtMs: opensAt, routingText, ...cause } = handoff;
+  const { texts, language } = routingText;
   // Knowledge alone would not answer a question about a file.
   const isGap = UNANSWERED_REASONS.includes(cause.reason) && !question.files;
   const questionKey = isGap ? questionKeyOf(question.message) : null;

@@ -330,9 +330,9 @@ export class TurnRunner {
     const nowMs = Math.max(Date.now(), question.nowMs + 1);
     const isFollowUp = isAfterDecision(attempt);
     const handoff = answer.handoff?.isOff ? null : answer.handoff;
-    const also = requests.length > 0 ? requests : approvalWrites(op.db, question, { isFollowUp, handoff, nowMs });
+    const furtherWrites = requests.length > 0 ? requests : approvalWrites(op.db, question, { isFollowUp, handoff, nowMs });
     const given = { ...answer, agentName: agent.name, agentVersion: agent.version, nowMs };
-    const { status, openReason, written } = await finishTurn(op.db, question, given, also);
+    const { status, openReason, written } = await finishTurn(op.db, question, given, furtherWrites);
     // Nobody waits for an answer that follows a decision of the team.
     if (isFollowUp && question.channel === "email") waitUntil(wakeEmails(op.env, [{ messageId: answerId }]));
     const of = {
@@ -357,8 +357,8 @@ export class TurnRunner {
       message_id: answerId,
       // A conversation that was erased during the turn has no status. The visitor gets the answer, and none of it is stored.
       status: status ?? "resolved",
-      // A hand-off that was already pending keeps its reason.
-      handoff_reason: handoff && (openReason ?? handoff.reason),
+      // A hand-off that was already pending keeps its reason, unless it asked for an approval.
+      handoff_reason: handoff && (openReason && openReason !== "approval_required" ? openReason : handoff.reason),
       required_action: null,
     };
   }

@@ -113,7 +113,7 @@ export function endApprovalHandoff(db: Database, key: ConversationKey, nowMs: nu
   ];
 }
 
-/** Changes the reason of the hand-off that asked for an approval, because the agent hands the conversation over for another one. */
+/** Changes the reason of the hand-off that asked for an approval, because the agent or the visitor asks for a human for another one. */
 export function changeApprovalHandoff(db: Database, key: ConversationKey, reason: typeof handoffs.$inferSelect.reason) {
   return db
     .update(handoffs)

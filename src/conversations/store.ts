@@ -22,7 +22,7 @@ import {
   type Position,
 } from "../platform/db/sql.ts";
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
-import { routeHandoff, type Written } from "../routing/assignment.ts";
+import { routeHandoff, type RoutingText } from "../routing/assignment.ts";
 import type { LimitWindow } from "../workspaces/usage-limits.ts";
 import { countInWindows, windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
 import { c, CONVERSATION_RECORD, handoffRecord } from "./payloads.ts";
@@ -290,14 +290,14 @@ interface HandoffCause {
 
 /**
  * Creates a hand-off and its event, unless the conversation has one already or a human has taken over, and routes the conversation.
- * @param written what the visitor wrote, by which it is routed.
+ * @param routingText what the visitor wrote, by which it is routed.
  * @param windows the windows that need room and in which the hand-off is counted.
  */
 export function createHandoff(
   db: Database,
   { workspaceId, conversationId, agentId, nowMs }: HandoffKey,
   cause: HandoffCause,
-  written: Written,
+  routingText: RoutingText,
   windows: readonly LimitWindow[] = [],
 ) {
   const id = newId(shardOf(workspaceId), nowMs);
@@ -307,7 +307,7 @@ export function createHandoff(
     insertWhere(db, handoffs, row, sql`${isWaiting} AND ${windowsHaveRoom(workspaceId, windows)}`).onConflictDoNothing(),
     ...countInWindows(db, workspaceId, windows, IF_CHANGED),
     ...appendEvent(db, newEvent({ workspaceId, conversationId }, nowMs), "handoff.created", handoffRecord(id)),
-    ...routeHandoff(db, { workspaceId, conversationId }, { id, isOpen: cause.opensAt === null, nowMs }, written),
+    ...routeHandoff(db, { workspaceId, conversationId }, { id, isOpen: cause.opensAt === null, nowMs }, routingText),
   ] as const;
 }
 

@@ -17,7 +17,7 @@ import { businessHoursOf, openingAt } from "../workspaces/business-hours.ts";
  */
 
 /** What a visitor wrote before a hand-off. */
-export interface Written {
+export interface RoutingText {
   /** The visitor's last messages. */
   texts: readonly string[];
   /** The code of the visitor's language. */
@@ -36,11 +36,11 @@ export function routeHandoff(
   db: Database,
   { workspaceId, conversationId }: ConversationKey,
   { id, isOpen, nowMs }: { id: string; isOpen: boolean; nowMs: number },
-  { texts, language }: Written,
+  { texts, language }: RoutingText,
 ) {
-  const written = { text: texts.map(toSearchable).join("|"), language };
+  const searched = { text: texts.map(toSearchable).join("|"), language };
   return [
-    applyRule(db, { workspaceId, conversationId }, id, written, nowMs),
+    applyRule(db, { workspaceId, conversationId }, id, searched, nowMs),
     ...(isOpen ? [assignNext(db, workspaceId, nowMs)] : []),
   ] as const;
 }
@@ -49,16 +49,16 @@ export function routeHandoff(
  * Applies the first rule whose conditions hold. A conversation keeps its team and its assignee if somebody is assigned who is not a
  * member, or is one who is there. Teams and members that do not exist any more are left out.
  */
-const applyRule = compiled((db, key: ConversationKey, handoffId: string, written: { text: string; language: string }, nowMs: number) => {
+const applyRule = compiled((db, key: ConversationKey, handoffId: string, searched: { text: string; language: string }, nowMs: number) => {
   const { workspaceId, conversationId } = key;
   const condition = (name: string) => sql`(r.conditions ->> ${sql.raw(`'$.${name}'`)})`;
   const action = (name: string) => sql`(r.actions ->> ${sql.raw(`'$.${name}'`)})`;
   const matches = and(
     sql`coalesce(${condition("channel")}, c.channel) = c.channel`,
     sql`coalesce(${condition("agent_id")}, c.agent_id) = c.agent_id`,
-    sql`coalesce(${condition("language")}, ${written.language}) = ${written.language}`,
+    sql`coalesce(${condition("language")}, ${searched.language}) = ${searched.language}`,
     sql`(${condition("tag")} IS NULL OR EXISTS (SELECT 1 FROM json_each(c.tags) WHERE value = ${condition("tag")}))`,
-    sql`(${condition("phrases")} IS NULL OR EXISTS (SELECT 1 FROM json_each(r.conditions, '$.phrases') WHERE instr(${written.text}, value) > 0))`,
+    sql`(${condition("phrases")} IS NULL OR EXISTS (SELECT 1 FROM json_each(r.conditions, '$.phrases') WHERE instr(${searched.text}, value) > 0))`,
   );
   const isThere = sql`c.assignee_id IS NOT NULL AND NOT EXISTS (
       SELECT 1 FROM ${members} m WHERE m.id = c.assignee_id AND (m.status <> 'active' OR m.availability = 'away'))`;

@@ -6,6 +6,7 @@ import { changeApprovalHandoff } from "../conversations/approval-store.ts";
 import type { ConversationOperation } from "../conversations/conversations.ts";
 import { isForHumans, transitionOn } from "../conversations/status.ts";
 import { createHandoff, findConversation, findLatestHandoff, transitionConversation } from "../conversations/store.ts";
+import type { ConversationRow } from "../conversations/wire.ts";
 import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
 import { addLead, type NewLead } from "../leads/leads.ts";
@@ -14,10 +15,10 @@ import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
 import { IF_CHANGED, transact } from "../platform/db/sql.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { notFound } from "../platform/http/errors.ts";
-import type { Written } from "../routing/assignment.ts";
+import type { RoutingText } from "../routing/assignment.ts";
 import { languageCode } from "../text/languages.ts";
 import { limitReached } from "../workspaces/checks.ts";
-import { findFullWindow, startOfDay, visitorLimitOf, windowsOf } from "../workspaces/usage-limits.ts";
+import { findFullWindow, type LimitWindow, startOfDay, visitorLimitOf, type WindowCount, windowsOf } from "../workspaces/usage-limits.ts";
 import { countInWindows, listCounts, windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { conversationNotFound, openAgent, requireChallenge } from "./access.ts";
@@ -54,7 +55,7 @@ export async function createVisitorLead(c: AppContext, agentId: string, body: Le
   };
   const added = await addLead(op, fields, visitorLimitOf(limits, "leads", sender), await leadIdOf(op, fields, sender));
   if (added.outcome === "rate_limited") throw limitReached(added.full, op.nowMs);
-  if (added.outcome === "not_found") throw notFound("agent");
+  if (added.outcome === "not_found") throw conversationId === null ? notFound("agent") : conversationNotFound();
   return added.lead;
 }
 
@@ -69,18 +70,18 @@ async function leadIdOf({ workspaceId, nowMs }: Operation, fields: NewLead, send
 }
 
 /** The message that a visitor reads, when the team opens next (null if it is there), and what the visitor wrote. */
-type HandoffText = ReturnType<typeof handoffTextOf> & { written: Written };
+type HandoffText = ReturnType<typeof handoffTextOf> & { routingText: RoutingText };
 
 /** Returns the message to a visitor who asks for a human with the button. @param lastMessages the visitor's last messages, newest first. */
 export function requestedHandoffMessage(agent: AgentRow, team: Team, lastMessages: readonly { content: string }[]): HandoffText {
   const texts = lastMessages.map(({ content }) => content);
   const language = visitorLanguage(texts, agent.language);
-  return { ...handoffTextOf(agent, "customer_request", language, team), written: { texts, language: languageCode(language) } };
+  return { ...handoffTextOf(agent, "customer_request", language, team), routingText: { texts, language: languageCode(language) } };
 }
 
 /**
- * Hands a conversation to a human because its visitor asks for one. A conversation that a human already has does not change, and a
- * resolved one is reopened. A new hand-off counts as one of the day's messages of visitors.
+ * Hands a conversation to a human because its visitor asks for one. A conversation that a human already has does not change, except
+ * that a hand-off which asks for an approval becomes the visitor's. A resolved conversation is reopened. A new hand-off counts as one of the day's messages of visitors.
  * @param message the message that the visitor then reads.
  * @throws ApiError rate_limited.
  */
@@ -98,7 +99,7 @@ export async function requestHandoff(op: ConversationOperation, agentId: string,
       db,
       { ...op, agentId },
       { reason: "customer_request", questionKey: null, opensAt: message.opensAtMs, ...question },
-      message.written,
+      message.routingText,
       windows,
     ),
     changeApprovalHandoff(db, op, "customer_request"),
@@ -109,12 +110,8 @@ export async function requestHandoff(op: ConversationOperation, agentId: string,
     after: [findConversation(db, workspaceId, conversationId), findLatestHandoff(db, workspaceId, conversationId)],
   });
   const [[conversation], [handoff]] = after;
-  const full = findFullWindow(windows, before[0]);
-  if (full && conversation && !isForHumans(conversation.status)) throw limitReached(full, nowMs);
   await wakeDeliveries(op.env, written);
-  announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
-  if (conversation) notifyVisitor(op.env, conversation);
-  return { status: conversation?.status ?? "resolved", handoff };
+  return { status: announceNotice(op, windows, before[0], conversation), handoff };
 }
 
 /**
@@ -133,9 +130,23 @@ export async function declineHandoff(op: ConversationOperation, message: Handoff
     after: [findConversation(db, workspaceId, conversationId)],
   });
   const [[conversation]] = after;
-  const full = findFullWindow(windows, before[0]);
-  if (full && conversation && !isForHumans(conversation.status)) throw limitReached(full, nowMs);
-  announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
+  return { status: announceNotice(op, windows, before[0], conversation), handoff: undefined };
+}
+
+/**
+ * Announces a notice to a visitor who asks for a human.
+ * @returns the status of the conversation.
+ * @throws ApiError rate_limited if the notice was not stored because a limit is reached.
+ */
+function announceNotice(
+  op: ConversationOperation,
+  windows: readonly LimitWindow[],
+  counts: readonly WindowCount[],
+  conversation: ConversationRow | undefined,
+) {
+  const full = findFullWindow(windows, counts);
+  if (full && conversation && !isForHumans(conversation.status)) throw limitReached(full, op.nowMs);
+  announce(op.env, op.workspaceId, { kind: "conversation", id: op.conversationId });
   if (conversation) notifyVisitor(op.env, conversation);
-  return { status: conversation?.status ?? "resolved", handoff: undefined };
+  return conversation?.status ?? "resolved";
 }

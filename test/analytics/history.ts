@@ -121,7 +121,7 @@ export class Histories {
     const limits = { quota: { period: "2026-01", limit: 1e9 }, maxMessages: 1_000_000 };
     const question = questionOf(workspaceId, agentId, { ...limits, conversationId, isNew, channel, message, nowMs });
     const reason = random() < 0.6 ? null : pick(random, ["missing_knowledge", ...HANDOFF_REASONS] as const);
-    const handoff = reason && { reason, summary: message, isOff: false, opensAtMs: null, written: { texts: [], language: "en" } };
+    const handoff = reason && { reason, summary: message, isOff: false, opensAtMs: null, routingText: { texts: [], language: "en" } };
     const answeredMs = nowMs + pick(random, [0, 1, 7, 340, 1_900, 4_321]);
     const outcome = { text: "An answer.", citations: [], confidence: 0.9, handoff, agentName: "Agent", agentVersion: 1, nowMs: answeredMs };
     const [begins, ends] = [random() < 0.3 ? 2 : 1, random() < 0.3 ? 2 : 1];

@@ -317,12 +317,18 @@ test("no other form of a request leads to an address that is not public", async 
     const Authorization = `Basic${separator}${btoa(`${encodeURIComponent(address)}:secret`)}`;
     expect(await refusal(grant, { Authorization }), JSON.stringify(separator)).toBe("The client may not be fetched.");
   }
+  const client_assertion_type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+  const assertionOf = (claims: string) => ({ client_assertion: `${btoa("{}")}.${claims}.AAAA`, client_assertion_type });
+  // With another separator, the library does not take the header for credentials, and reads the assertion instead.
+  for (const separator of ["\u00a0", "\v", "\f"]) {
+    const headers = { Authorization: `Basic${separator}${btoa("x:secret")}` };
+    const signed = assertionOf(btoa(JSON.stringify({ iss: address })).replaceAll("=", ""));
+    expect(await refusal({ ...grant, ...signed }, headers), JSON.stringify(separator)).toBe("The client may not be fetched.");
+  }
   // The library also reads claims in the other alphabet of base64.
   const claims = btoa(JSON.stringify({ iss: address, sub: "\u00fb\u00ff>>>???" }));
   expect(claims).toMatch(/[+/]/);
-  const client_assertion = `${btoa("{}")}.${claims}.AAAA`;
-  const client_assertion_type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-  expect(await refusal({ ...grant, client_assertion, client_assertion_type })).toBe("The client's credentials cannot be read.");
+  expect(await refusal({ ...grant, ...assertionOf(claims) })).toBe("The client's credentials cannot be read.");
   expect((await token(`${new URLSearchParams(grant).toString()}&resource=a&resource=b&client_id=unknown`)).body.error_description).toBe(
     "Client not found",
   );

@@ -282,7 +282,8 @@ test("an answer that follows a decision may ask the team again", async () => {
 
 test("a visitor who asks for a human while a call waits gets one, whatever is decided", async () => {
   const { ask, told, list, decide, conversation } = await createFixture();
-  await ask({ message: "I want to talk to a human", conversation_id: told.conversation_id });
+  const { body: answer } = await ask({ message: "I want to talk to a human", conversation_id: told.conversation_id });
+  expect(answer).toMatchObject({ needs_human: true, handoff_reason: "customer_request" });
   await decide("approve");
   await vi.waitFor(async () => expect((await list()).data).toMatchObject([{ outcome: "answered" }]), { timeout: 10_000 });
   expect(await conversation()).toMatchObject({ status: "needs_human", handoff: { reason: "customer_request", status: "pending" } });
@@ -301,6 +302,16 @@ test("after a decision the agent has no tools that the caller runs", async () =>
   const offered = (await requests()).map(({ tools }) => tools?.map((tool) => tool.function.name));
   expect(offered[0]).toContain("cancel_order");
   expect(offered[1]).not.toContain("cancel_order");
+});
+
+test("changed arguments are checked against the draft, if that has asked", async () => {
+  const { workspace, agent, ask } = await createScriptedAgent({}, [REFUND, PAID]);
+  await workspace.call("PATCH", `/agents/${agent.id}/versions/draft`, { tools: [refund(newHost())] });
+  await ask({ message: "Please refund my order A1.", user: { id: "ann" }, version: "draft" });
+  const [{ id }] = (await workspace.call("GET", "/approvals")).body.data;
+  const approve = (amount: number) => workspace.call("POST", `/approvals/${id}/approve`, { arguments: { order: "A1", amount } });
+  expect((await approve(500)).body.detail[0].msg).toContain("maximum");
+  expect((await approve(30)).status).toBe(200);
 });
 
 test("changed arguments are checked against the version that asked", async () => {

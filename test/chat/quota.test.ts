@@ -163,7 +163,7 @@ test("a repeated second batch changes nothing, and refunds a message once", asyn
     text: "Later.",
     citations: [],
     confidence: 0,
-    handoff: { reason: "model_failure" as const, summary: UNKNOWN, isOff: false, opensAtMs: null, written: { texts: [], language: "en" } },
+    handoff: { reason: "model_failure" as const, summary: UNKNOWN, isOff: false, opensAtMs: null, routingText: { texts: [], language: "en" } },
     agentName: "Ada",
     agentVersion: 1,
     nowMs: Date.now(),

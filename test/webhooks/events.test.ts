@@ -210,7 +210,7 @@ test("a turn that runs twice writes its events once", async () => {
     summary: KNOWN,
     isOff: false,
     opensAtMs: null,
-    written: { texts: [], language: "en" },
+    routingText: { texts: [], language: "en" },
   };
   const outcome = { text: "Then.", citations: [], confidence: 1, handoff, agentName: "Ada", agentVersion: 1, nowMs: question.nowMs + 1 };
   for (let run = 0; run < 3; run++) await beginTurn(db, question);
