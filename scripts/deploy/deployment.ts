@@ -80,43 +80,33 @@ export const USAGE = `npm run deploy [-- FLAGS]: brings the service to the Cloud
 /** The flags of `npm run deploy`, as USAGE describes them. */
 export type Options = ReturnType<typeof parseOptions>;
 
+const OPTIONS = {
+  "dry-run": { type: "boolean", default: false },
+  check: { type: "boolean", default: false },
+  "skip-check": { type: "boolean", default: false },
+  remove: { type: "boolean", default: false },
+  name: { type: "string" },
+  "with-data": { type: "boolean", default: false },
+  "take-domain": { type: "string", multiple: true },
+  region: { type: "string" },
+  anywhere: { type: "boolean", default: false },
+  without: { type: "string" },
+  "new-environment": { type: "string" },
+  rollback: { type: "string" },
+  help: { type: "boolean", short: "h", default: false },
+  url: { type: "string" },
+  wait: { type: "string" },
+  config: { type: "string", short: "c" },
+  env: { type: "string", short: "e", default: "production" },
+} as const;
+
 /**
  * Reads the flags.
  * @throws UserError for an unknown flag or a wrong value.
  */
-/**
- * Refuses flags that npm has taken as its own settings, as of `npm run deploy --dry-run`, because the command would then deploy.
- * @throws UserError
- */
-function requireSeparator(values: Readonly<Record<string, unknown>>): void {
-  const taken = ["dry-run", "check", "remove"].find(
-    (flag) => process.env[`npm_config_${flag.replace("-", "_")}`] === "true" && !values[flag],
-  );
-  if (taken !== undefined) throw new UserError(`Write flags after a separator: npm run deploy -- --${taken}`);
-}
-
 export function parseOptions(args: readonly string[]) {
-  const options = {
-    "dry-run": { type: "boolean", default: false },
-    check: { type: "boolean", default: false },
-    "skip-check": { type: "boolean", default: false },
-    remove: { type: "boolean", default: false },
-    name: { type: "string" },
-    "with-data": { type: "boolean", default: false },
-    "take-domain": { type: "string", multiple: true },
-    region: { type: "string" },
-    anywhere: { type: "boolean", default: false },
-    without: { type: "string" },
-    "new-environment": { type: "string" },
-    rollback: { type: "string" },
-    help: { type: "boolean", short: "h", default: false },
-    url: { type: "string" },
-    wait: { type: "string" },
-    config: { type: "string", short: "c" },
-    env: { type: "string", short: "e", default: "production" },
-  } as const;
-  const { values } = withUsage(USAGE, () => parseArgs({ args: [...args], options }));
-  requireSeparator(values);
+  requireSeparator();
+  const { values } = withUsage(USAGE, () => parseArgs({ args: [...args], options: OPTIONS }));
   const {
     "dry-run": dryRun,
     "skip-check": skipCheck,
@@ -135,4 +125,13 @@ export function parseOptions(args: readonly string[]) {
   if (region !== undefined && others.anywhere) throw new UserError("--region and --anywhere contradict each other: say one of them.");
   if (without !== undefined && without !== "metrics") throw new UserError(`--without takes "metrics", not "${without}".`);
   return { ...others, dryRun, skipCheck, withData, takeDomain, newEnvironment, region, waitSeconds, metrics: without === undefined };
+}
+
+/**
+ * Refuses flags that npm has taken as its own settings, as of `npm run deploy --env=staging`, because another deployment would be made.
+ * @throws UserError
+ */
+function requireSeparator(): void {
+  const taken = Object.keys(OPTIONS).find((flag) => process.env[`npm_config_${flag.replaceAll("-", "_")}`] !== undefined);
+  if (taken !== undefined) throw new UserError(`Write flags after a separator: npm run deploy -- --${taken}`);
 }

@@ -71,3 +71,9 @@ function deploymentAt(url: string | undefined, said: string[] = []): Deployment 
     say: (thing: string, state: string) => said.push(`${thing}: ${state}`),
   } as unknown as Deployment;
 }
+
+void test("a flag that npm has taken for itself is refused", (t) => {
+  t.after(() => delete process.env["npm_config_take_domain"]);
+  process.env["npm_config_take_domain"] = "chat.example.com";
+  assert.throws(() => parseOptions([]), /npm run deploy -- --take-domain$/);
+});
