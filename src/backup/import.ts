@@ -39,6 +39,7 @@ import {
   findAnyWorkspace,
   findImport,
   type ImportKey,
+  listKnowledge,
   listOwnAgents,
   type StoredRow,
   updateImport,
@@ -223,7 +224,7 @@ export async function checkImport(op: OperatorOperation, header: Header, end: En
     throw new ImportError("conflict", "The workspace's own record does not have the slug of the header.");
   // An export without counts has sent none. The workspace's own record, which is the last one, has arrived.
   if (row.recountedAt === null) await clearTriggerCounts(op, key);
-  let progress: Progress = row.checked === null ? createProgress(key.exportId) : progressSchema.parse(JSON.parse(row.checked));
+  let progress: Progress = progressOf(row.checked) ?? createProgress(key.exportId);
   for (let left = pages; left > 0; left--) {
     const page = await readPage(op, progress, workspace);
     if (!page) {
@@ -234,6 +235,11 @@ export async function checkImport(op: OperatorOperation, header: Header, end: En
   }
   await db.batch([updateImport(db, key, { checked: JSON.stringify(progress) })]);
   return { state: "checking", warnings: [] };
+}
+
+/** Returns the progress of a comparison; undefined if it has not begun, or has begun with 1.0.0, which stored no last ids. */
+function progressOf(checked: string | null): Progress | undefined {
+  return checked === null ? undefined : progressSchema.safeParse(JSON.parse(checked)).data;
 }
 
 async function finishImport(
@@ -253,11 +259,22 @@ async function finishImport(
       `The imported records differ from the export${what}. Send the file again; if that does not help, cancel the import.`,
     );
   }
+  await removeUnlisted(op);
   const values = columnsOf(workspaces).map(({ name }) => workspace[name]!);
   await db.batch([...completeImport(db, key, values, { jurisdiction: jurisdictionFor(env, workspaceId), nowMs }), recordOperation(db, op)]);
   // The gate caches that the workspace does not exist if one of its keys was used during the import.
   await reloadGate(op);
   log("workspace_imported", { workspace_id: workspaceId, export_id: key.exportId });
+}
+
+/**
+ * Removes the knowledge of sources and curated answers that the export does not contain, because they were added while it read the
+ * knowledge.
+ */
+async function removeUnlisted(op: OperatorOperation): Promise<void> {
+  const [own, sources, answers] = await op.db.batch(listKnowledge(op.db, op.workspaceId));
+  const listed = [...sources, ...answers].map(({ id }) => id);
+  for (const { id } of own) await indexOf(op, id).removeOthers(listed);
 }
 
 /** Cancels an unfinished import; its records are erased in the background. @returns whether there was one. */

@@ -2,7 +2,7 @@ import { and, asc, type Column, eq, gt, isNull, type SQL, sql } from "drizzle-or
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { eraseSomeRows } from "../operator/erasure-store.ts";
 import type { Database } from "../platform/db/client.ts";
-import { agents, workspaceImports, workspaces } from "../platform/db/schema.ts";
+import { agents, answers, sources, workspaceImports, workspaces } from "../platform/db/schema.ts";
 import { exists, insertWhere, isAmong } from "../platform/db/sql.ts";
 import type { Jurisdiction } from "../platform/db/regions.ts";
 import { columnsOf, COUNTS_TABLES, primaryKeyOf, propertiesOf, referencesOf, type RowsPart } from "./parts.ts";
@@ -118,6 +118,16 @@ export function listOwnAgents(db: Database, workspaceId: string, agentIds: reado
     .select({ id: agents.id })
     .from(agents)
     .where(isAmong(agents, workspaceId, agentIds));
+}
+
+/** Lists the agents, sources and curated answers of a workspace. */
+export function listKnowledge(db: Database, workspaceId: string) {
+  const idsOf = <Table extends typeof agents | typeof sources | typeof answers>(table: Table) =>
+    db
+      .select({ id: sql<string>`${table.id}` })
+      .from(table as SQLiteTable)
+      .where(eq(table.workspaceId, workspaceId));
+  return [idsOf(agents), idsOf(sources), idsOf(answers)] as const;
 }
 
 /** The values of an imported workspace's own row that depend on this deployment. */

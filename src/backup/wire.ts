@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
 import { integerQuery, slug, timestamp, uuid } from "../platform/http/fields.ts";
+import { schemaVersion } from "./records.ts";
 
 const position = z.array(z.union([z.string(), z.number()]));
 
@@ -20,7 +21,7 @@ export const progressSchema = z.strictObject({
   part: z.int().gte(0),
   after: position.nullable(),
   /** The last exported agent and attachment. */
-  lastIds: z.object({ agents: z.string(), attachments: z.string() }).partial().default({}),
+  lastIds: z.object({ agents: z.string(), attachments: z.string() }).partial(),
   ...totals,
 });
 
@@ -118,19 +119,19 @@ export const importStateSchema = z
 export type ImportState = z.infer<typeof importStateSchema>;
 
 /** An export's progress as a cursor. It is encrypted because it may contain a visitor's question, and URLs are logged. */
-export function toCursor(env: Env, workspaceId: string, progress: Progress): Promise<string> {
-  return encryptSecret(env, JSON.stringify(progress), contextOf(workspaceId));
+export async function toCursor(env: Env, workspaceId: string, progress: Progress): Promise<string> {
+  return encryptSecret(env, JSON.stringify(progress), await contextOf(workspaceId));
 }
 
-/** Decrypts a cursor of the same workspace; undefined for any other text. */
+/** Decrypts a cursor of the same workspace and the same tables; undefined for any other text. */
 export async function fromCursor(env: Env, workspaceId: string, cursor: string): Promise<Progress | undefined> {
   try {
-    return progressSchema.parse(JSON.parse(await decryptSecret(env, cursor, contextOf(workspaceId))));
+    return progressSchema.parse(JSON.parse(await decryptSecret(env, cursor, await contextOf(workspaceId))));
   } catch {
     return undefined;
   }
 }
 
-function contextOf(workspaceId: string): string {
-  return `export/${workspaceId}`;
+async function contextOf(workspaceId: string): Promise<string> {
+  return `export/${workspaceId}/${await schemaVersion()}`;
 }

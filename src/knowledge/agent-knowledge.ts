@@ -67,6 +67,16 @@ export class AgentKnowledge {
     this.ingestion.remove(sourceId);
   }
 
+  /** Removes the sources and curated answers whose ids are not among these. */
+  removeOthers(ids: readonly string[]): void {
+    if (this.store.isEmpty) return;
+    const kept = new Set(ids);
+    const tables = ["texts", "file_parts", "generations", "crawls"];
+    const stored = this.store.all<{ id: string }>(tables.map((table) => `SELECT source_id AS id FROM ${table}`).join(" UNION "));
+    for (const { id } of stored) if (!kept.has(id)) this.removeSource(id);
+    for (const { id } of this.store.all<{ id: string }>("SELECT answer_id AS id FROM answers")) if (!kept.has(id)) this.answers.remove(id);
+  }
+
   listPages(sourceId: string, states: readonly PageState[] | null, page: { limit: number; offset: number }) {
     return listPages(this.store, sourceId, states, page);
   }

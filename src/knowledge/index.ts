@@ -130,6 +130,11 @@ export class KnowledgeIndex extends DurableObject<Env> {
     return this.knowledge.putDump(rows);
   }
 
+  /** Removes the sources and curated answers whose ids are not among these. */
+  async removeOthers(ids: string[]): Promise<void> {
+    this.knowledge.removeOthers(ids);
+  }
+
   /** Removes the knowledge of an erased agent. The names of its vectors stay until the vector index has removed these. */
   async erase(): Promise<void> {
     await this.knowledge.erase();

@@ -119,10 +119,14 @@ export function listLeadsByVisitor(db: Database, workspaceId: string, person: Pe
   return db.select({ id: leads.id }).from(leads).where(isLeadOfVisitor(workspaceId, person)).limit(limit);
 }
 
-/** Deletes a person's visitors, except those who have conversations or leads that the person's erasure would find. Returns those that existed. */
+/**
+ * Deletes a person's visitors, unless one of them has a conversation or lead: without the others, a visitor who was merged might not be
+ * found any more. Returns those that existed.
+ */
 export function eraseVisitors(db: Database, workspaceId: string, person: PersonIdentifier) {
-  const hasConversation = exists(conversations, eq(conversations.workspaceId, workspaceId), eq(conversations.visitorId, visitors.id));
-  const hasLead = exists(leads, eq(leads.visitorId, visitors.id), isLeadOfVisitor(workspaceId, person));
+  const isOfVisitor = sql`${conversations.visitorId} IN ${visitorIds(workspaceId, person)}`;
+  const hasConversation = exists(conversations, eq(conversations.workspaceId, workspaceId), isOfVisitor);
+  const hasLead = exists(leads, isLeadOfVisitor(workspaceId, person));
   return db
     .delete(visitors)
     .where(and(isPersonsVisitor(workspaceId, person), not(hasConversation), not(hasLead)))

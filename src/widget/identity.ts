@@ -89,7 +89,7 @@ function toIdentity(claims: Jose.JWTPayload, nowMs: number): IdentityResult {
     return { problem: `The identity_token's ${names} is not valid: sub takes 1 to 128 characters, name up to 120, email an address.` };
   }
   const { sub, name, email } = read.data;
-  return { identity: { externalId: sub, name, email, isProfileSigned: true } };
+  return { identity: { externalId: sub, name: name || null, email, isProfileSigned: true } };
 }
 
 const NO_SECRET = "This agent accepts no identities, since it has no identity secret yet. Leave identity_token and user_hash out.";

@@ -262,6 +262,30 @@ test("an export during which agents and files are added can be imported", async 
   expect((await workspace.call("GET", "/agents")).body.total).toBeGreaterThan(0);
 });
 
+test("texts and answers that are added while an export reads the knowledge do not come along", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  await learn(workspace, agent.id, "# Refunds\n\nRefunds are paid within five days.");
+  const found = async (q: string) => (await workspace.call("POST", `/agents/${agent.id}/search`, { query: q })).body.data.length;
+  let added = 0;
+  const file = await exportWorkspace(workspace.id, 1, async () => {
+    added++;
+    await learn(workspace, agent.id, `# Parking ${added}\n\nParking costs two euros an hour.`);
+    const answer = { question: `Are dogs allowed ${added}?`, answer: "Dogs are allowed on a lead." };
+    expect((await workspace.call("POST", `/agents/${agent.id}/answers`, answer)).status).toBe(201);
+  });
+  expect(added).toBeGreaterThan(5);
+  await eraseWhole(workspace.id);
+  await importFile(file);
+  const listed = async (path: string) =>
+    (await workspace.call("GET", `/agents/${agent.id}/${path}?limit=100`)).body.data as { id: string }[];
+  const ids = [...(await listed("sources")), ...(await listed("answers"))].map(({ id }) => id);
+  const { rows } = await env.INDEX.getByName(`${workspace.id}/${agent.id}`).readDump([]);
+  const stored = rows.flatMap(({ row }) => [row["source_id"], row["answer_id"]]).filter((id) => id !== undefined);
+  expect(new Set(stored)).toEqual(new Set(ids));
+  expect(await found("refunds")).toBe(1);
+});
+
 test("an export without counts can be imported, although triggers count its records again", async () => {
   const workspace = await createWorkspace();
   const { id } = await listen(workspace);

@@ -98,3 +98,21 @@ test("a visitor who has begun another conversation is not erased before it", asy
   expect(erased.body.deleted).toMatchObject({ visitors: 1, conversations: 2 });
   expect((await workspace.call("GET", `/conversations/${id}`)).status).toBe(404);
 });
+
+test("a visitor who was merged is not erased before the other one, which is found through it", async () => {
+  const { workspace, ask } = await openBrowser();
+  await ask("Hello again");
+  const [visitor] = await query<{ id: string; anon_id: string }>(
+    workspace.id,
+    "SELECT id, anon_id FROM visitors WHERE workspace_id = ?",
+    workspace.id,
+  );
+  const merged = crypto.randomUUID();
+  const insert = `INSERT INTO visitors (id, workspace_id, anon_id, merged_into, verified, created_at, updated_at) VALUES (?, ?, ?, ?, 0, 1, 1)`;
+  const person = { type: "anon_id", value: `before-${visitor!.anon_id}` } as const;
+  await query(workspace.id, insert, merged, workspace.id, person.value, visitor!.id);
+  const { db } = newOperation(env, new Meter(), workspace.id);
+  expect((await db.batch([eraseVisitors(db, workspace.id, person)]))[0]).toEqual([]);
+  const erased = await workspace.call("DELETE", `/privacy/visitors?anon_id=${person.value}`);
+  expect(erased.body.deleted).toMatchObject({ visitors: 2, conversations: 2 });
+});

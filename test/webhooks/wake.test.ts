@@ -35,7 +35,7 @@ function operationOf({ workspace, conversationId }: Fixture, bindings: Env) {
   return { ...newOperation(bindings, new Meter(), workspace.id), conversationId };
 }
 
-const WAIT = { text: "Wait.", opensAtMs: null, written: { texts: [], language: "en" } };
+const WAIT = { text: "Wait.", opensAtMs: null, routingText: { texts: [], language: "en" } };
 
 const CAUSES: [name: string, run: (fixture: Fixture, bindings: Env) => Promise<unknown>][] = [
   ["a change of status", (fixture, bindings) => changeConversation(operationOf(fixture, bindings), { status: "resolved" })],

@@ -23,6 +23,8 @@ describe("an identity token", () => {
       identity: { externalId: "u-1", name: "Ada", email: "ada@example.com", isProfileSigned: true },
     });
     expect(await read(await signed({ name: null }))).toMatchObject({ identity: { name: null, email: null } });
+    // Servers send it for users without a name. It does not replace a known one.
+    expect(await read(await signed({ name: " " }))).toMatchObject({ identity: { name: null } });
   });
 
   test.each([

@@ -49,7 +49,7 @@ export const filledPersonName = () => filledText(MAX_PERSON_NAME_LENGTH).overwri
 /** An email address as HTML's `<input type="email">` accepts it, with a domain that has a dot. */
 export const emailAddress = () =>
   z
-    .email({ pattern: z.regexes.html5Email })
+    .email({ pattern: z.regexes.html5Email, abort: true })
     .refine((address) => address.includes(".", address.indexOf("@")), valueErrorParams("use an address whose domain has a dot"));
 
 /** A time in a response: RFC 3339 in UTC with milliseconds. */
