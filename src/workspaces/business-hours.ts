@@ -1,6 +1,5 @@
 import { type BusinessHours, type TimeInterval, WEEKDAYS } from "../platform/db/columns.ts";
 import { LruCache } from "../platform/lru-cache.ts";
-import { DAY_MS, MINUTE_MS } from "../platform/time.ts";
 
 /*
  * When the team of a workspace is there. Days and times are those of the workspace's time zone, with the rules of `Intl`. A time that the
@@ -26,6 +25,9 @@ export interface Opening {
   opensAtMs: number | null;
 }
 
+// The console uses this file, so that it does not import platform/time.ts, which uses the timers of the Workers runtime.
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 /** 1 January 1970 was a Thursday. */
 const FIRST_WEEKDAY = WEEKDAYS.indexOf("thursday");
 const DAYS_A_WEEK = WEEKDAYS.length;
