@@ -5,13 +5,13 @@ import { benchCommits } from "./commits.ts";
 import { benchConsole } from "./console.ts";
 import { benchCrawl } from "./crawl.ts";
 import { benchLimits } from "./limits.ts";
-import { benchMorning } from "./morning.ts";
 import { benchOperations } from "./operations.ts";
 import { publishReport, type Report } from "./report.ts";
 import { benchChunks } from "./scale/chunks.ts";
 import { benchScale } from "./scale/scale.ts";
 import { useTemporaryFolder } from "./service.ts";
 import { benchStreams } from "./streams.ts";
+import { benchTeamInbox } from "./team-inbox.ts";
 import { benchVectors } from "./vectors.ts";
 import { benchWebhooks } from "./webhooks.ts";
 import { benchWidget } from "./widget.ts";
@@ -24,7 +24,7 @@ const USAGE = `npm run bench [-- FLAGS]: how fast the built service is on this m
   --webhooks     what an event costs, and how soon its endpoints receive it
   --widget       what the chat costs a website, and how quickly it opens, in Chromium
   --console      how quickly the console of a busy workspace responds, in Chromium
-  --morning      eight members of a team work on 200 conversations, each in a browser; it checks what the API has afterwards
+  --team-inbox   eight members of a team work on 200 conversations, each in a browser; it checks what the API has afterwards
   --stream       streamed answers against the model that writes them
   --crawl        how quickly websites are read, and with how much memory
   --limits       how many questions a second the gate, the index and the database of one workspace take
@@ -52,7 +52,7 @@ const BENCHES = {
   stream: benchStreams,
   widget: benchWidget,
   console: benchConsole,
-  morning: benchMorning,
+  "team-inbox": benchTeamInbox,
   crawl: benchCrawl,
   vectors: benchVectors,
   limits: benchLimits,

@@ -10,11 +10,11 @@ import { useTemporaryFolder } from "./service.ts";
 import { check, type Finding } from "./soak/check.ts";
 import { soakHours } from "./soak/hours.ts";
 import type { KillableService } from "./soak/killable-service.ts";
-import { type Deed, Load, type Target } from "./soak/load.ts";
+import { Load, type SoakRequest, type Target } from "./soak/load.ts";
 import { SoakClient } from "./soak/client.ts";
+import { countOutcomes, outcomeTable } from "./soak/outcome-counts.ts";
 import { withWorld } from "./soak/setup.ts";
 import { Splitting } from "./soak/split.ts";
-import { outcomeTable, tallyOf } from "./soak/tally.ts";
 import type { Receiver } from "./stand-ins/receiver.ts";
 
 const USAGE = `npm run soak [-- FLAGS]: kills the service again and again under load, and checks that nothing acknowledged is lost or doubled.
@@ -61,7 +61,7 @@ function soak(state: string, kills: number, isSplit: boolean): Promise<[Report, 
       return starting;
     });
     console.error("Waiting for what was interrupted …");
-    const { result: findings, ms: settleMs } = await timed(() => settle(target, load.deeds, receiver));
+    const { result: findings, ms: settleMs } = await timed(() => settle(target, load.requests, receiver));
     const deliveries = receiver.deliveries.length;
     const events = new Set(receiver.deliveries.map(({ eventId }) => eventId)).size;
     const notes = [
@@ -70,7 +70,7 @@ function soak(state: string, kills: number, isSplit: boolean): Promise<[Report, 
       ...(isSplit ? [`All shards moved ${splitting.moves} times to the other database.`] : []),
       ...findings.map(({ kind, problem, text }) => `${problem}: ${kind} ${text}`),
     ];
-    return [{ tables: [outcomeTable(tallyOf(load.deeds, events, findings))], notes }, findings.length === 0];
+    return [{ tables: [outcomeTable(countOutcomes(load.requests, events, findings))], notes }, findings.length === 0];
   });
 }
 
@@ -84,17 +84,17 @@ async function killAgainAndAgain(service: KillableService, kills: number, load: 
     await sleep(randomInt(isStarting ? LONGEST_START_MS : LONGEST_LIFE_MS));
     await service.kill();
     service.start();
-    if (at % 10 === 0) console.error(`${at} kills, ${load.deeds.length} requests`);
+    if (at % 10 === 0) console.error(`${at} kills, ${load.requests.length} requests`);
   }
   await service.port;
   return whileStarting;
 }
 
 /** Checks until nothing is wrong any more, or until the deadline. */
-async function settle(target: Target, deeds: readonly Deed[], receiver: Receiver): Promise<Finding[]> {
+async function settle(target: Target, requests: readonly SoakRequest[], receiver: Receiver): Promise<Finding[]> {
   for (const deadlineMs = Date.now() + SETTLE_MS; ;) {
     await sleep(SETTLE_CHECK_MS);
-    const { findings } = await check(target, deeds, receiver);
+    const { findings } = await check(target, requests, receiver);
     const shown = findings.slice(0, 3).map(({ kind, text }) => `${kind} ${text}`);
     console.error(`${findings.length} findings; ${shown.join("; ")}`);
     if (findings.length === 0 || Date.now() > deadlineMs) return findings;

@@ -2722,7 +2722,7 @@ export interface Schemas {
     /** How a case of several turns ended; null for a question, or until it has run. */
     end: "all_turns" | "goal_reached" | "gave_up" | "max_turns" | "handed_off" | "failed" | null;
     /** The conversation of such a case, its texts cut to about 8 KB in total. */
-    transcript: Schemas["EvaluationRehearsedTurn"][];
+    transcript: Schemas["EvaluationCaseTurn"][];
     /** Each expectation, and whether it is met. Empty until the case has run. */
     checks: Schemas["EvaluationCheck"][];
     /** The verdict; null until the case has run. */
@@ -2750,7 +2750,7 @@ export interface Schemas {
       duration_ms: number;
     } | null;
   };
-  EvaluationRehearsedTurn: {
+  EvaluationCaseTurn: {
     /** The visitor's message. */
     visitor: string;
     /** The agent's answer; empty if a human had the conversation. */

@@ -1,5 +1,5 @@
 import type { Receiver } from "../stand-ins/receiver.ts";
-import { type Deed, type Kind, SOURCE_KINDS, type Target } from "./load.ts";
+import { type Kind, type SoakRequest, SOURCE_KINDS, type Target } from "./load.ts";
 
 /** A difference between what was acknowledged and what is stored. */
 export interface Finding {
@@ -48,15 +48,15 @@ export interface Stored {
 /** Compares the responses with what is stored and with what the endpoints received. */
 export async function check(
   target: Target,
-  deeds: readonly Deed[],
+  requests: readonly SoakRequest[],
   receiver: Receiver,
   known?: Known,
 ): Promise<{ findings: Finding[]; stored: Stored }> {
   const stored = await readAll(target, known);
-  const ended = new Set(deeds.filter((deed) => isEnded(deed, deeds)));
-  const kept = deeds.filter((deed) => deed.outcome === "acknowledged" && !ended.has(deed));
+  const ended = new Set(requests.filter((request) => isEnded(request, requests)));
+  const kept = requests.filter((request) => request.outcome === "acknowledged" && !ended.has(request));
   const findings = [
-    ...deeds.flatMap((deed) => checkDeed(deed, stored, ended.has(deed))),
+    ...requests.flatMap((request) => checkRequest(request, stored, ended.has(request))),
     ...(await findUnsearchable(target, kept)),
     ...checkTranscripts(stored),
     ...checkEvents(kept, receiver),
@@ -88,26 +88,26 @@ async function readAll({ client, agentId, scratchAgentId }: Target, known?: Know
 }
 
 /** Whether another request erased or removed the record; such requests are repeated until they are acknowledged. */
-function isEnded({ kind, request, response }: Deed, deeds: readonly Deed[]): boolean {
-  const { user } = (request.body ?? {}) as { user?: { id: string } };
+function isEnded({ kind, prepared, response }: SoakRequest, requests: readonly SoakRequest[]): boolean {
+  const { user } = (prepared.body ?? {}) as { user?: { id: string } };
   const path = kind === "stream" ? `external_id=${user?.id}` : kind === "answer" || kind === "source" ? `/${response.id}` : undefined;
-  return path !== undefined && deeds.some(({ request }) => request.method === "DELETE" && request.path.endsWith(path));
+  return path !== undefined && requests.some(({ prepared }) => prepared.method === "DELETE" && prepared.path.endsWith(path));
 }
 
 /** An acknowledged request has left one whole record, an ended or refused one none, and any other one at most one. */
-function checkDeed(deed: Deed, stored: Stored, ended: boolean): Finding[] {
-  const { kind, marker, outcome, attempts } = deed;
-  if (deed.fault !== undefined) return [{ kind, problem: "half", text: `${marker}: ${deed.fault}` }];
+function checkRequest(request: SoakRequest, stored: Stored, ended: boolean): Finding[] {
+  const { kind, marker, outcome, attempts } = request;
+  if (request.fault !== undefined) return [{ kind, problem: "half", text: `${marker}: ${request.fault}` }];
   if (kind === "erasure" || kind === "removal" || kind === "export") return [];
   const copies = countCopies(kind, marker, stored);
   const found = (problem: Finding["problem"]) => [
-    { kind, problem, text: `${marker}, ${outcome}, sent ${attempts} times, found ${copies} times: ${JSON.stringify(deed.response)}` },
+    { kind, problem, text: `${marker}, ${outcome}, sent ${attempts} times, found ${copies} times: ${JSON.stringify(request.response)}` },
   ];
   if (copies > 1) return found("doubled");
   if (copies > 0 && (ended || outcome === "refused")) return found("half");
   if (outcome !== "acknowledged" || ended) return [];
   if (copies === 0) return found("lost");
-  return isWhole(deed, stored) ? [] : found("half");
+  return isWhole(request, stored) ? [] : found("half");
 }
 
 function countCopies(kind: Kind, marker: string, { transcripts, leads, sources, answers, evaluations }: Stored): number {
@@ -120,7 +120,7 @@ function countCopies(kind: Kind, marker: string, { transcripts, leads, sources, 
 }
 
 /** Whether a source is ready, an evaluation is completed, and a question has the answer that was returned. */
-function isWhole({ kind, marker, response }: Deed, { sources, transcripts, evaluations }: Stored): boolean {
+function isWhole({ kind, marker, response }: SoakRequest, { sources, transcripts, evaluations }: Stored): boolean {
   if (kind === "evaluation") return evaluations.some(({ name, status }) => name === marker && status === "completed");
   if (kind === "mail") return [...transcripts.values()].some((messages) => isAnswered(messages, marker));
   if (SOURCE_KINDS.has(kind))
@@ -147,7 +147,7 @@ function checkTranscripts({ transcripts }: Stored): Finding[] {
 }
 
 /** Checks that search finds what was acknowledged. */
-async function findUnsearchable({ client, scratchAgentId }: Target, kept: readonly Deed[]): Promise<Finding[]> {
+async function findUnsearchable({ client, scratchAgentId }: Target, kept: readonly SoakRequest[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { kind, marker } of kept) {
     let isFound = true;
@@ -162,7 +162,7 @@ async function findUnsearchable({ client, scratchAgentId }: Target, kept: readon
 }
 
 /** Returns the events that an acknowledged request causes, as `type of record`. */
-function eventsOf({ kind, response: { id, conversation_id: conversationId, message_id: messageId } }: Deed): string[] {
+function eventsOf({ kind, response: { id, conversation_id: conversationId, message_id: messageId } }: SoakRequest): string[] {
   const event = (record: keyof typeof RECORD_EVENTS, recordId?: string | null) =>
     recordId ? [`${RECORD_EVENTS[record]} of ${recordId}`] : [];
   if (kind === "ask" || kind === "stream" || kind === "cut" || kind === "visit")
@@ -172,7 +172,7 @@ function eventsOf({ kind, response: { id, conversation_id: conversationId, messa
 }
 
 /** Checks that each record has one event, which may have been delivered several times. */
-function checkEvents(kept: readonly Deed[], receiver: Receiver): Finding[] {
+function checkEvents(kept: readonly SoakRequest[], receiver: Receiver): Finding[] {
   const received = Map.groupBy(receiver.deliveries, ({ path, recordId }) => `${path.slice(1)} of ${recordId}`);
   const doubled = [...received].filter(([, deliveries]) => new Set(deliveries.map(({ eventId }) => eventId)).size > 1);
   const lost = [...new Set(kept.flatMap(eventsOf))].filter((event) => !received.has(event));

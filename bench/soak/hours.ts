@@ -5,13 +5,13 @@ import { readBackup } from "../../scripts/backup/records.ts";
 import { percentile } from "../measure.ts";
 import type { Report } from "../report.ts";
 import { FAILING_PATH, SLOW_PATH } from "../stand-ins/receiver.ts";
-import { Book, type Listed } from "./book.ts";
 import { check, type Finding, type Known, RECORD_EVENTS, type Stored } from "./check.ts";
 import { growthTable, judge, judgeLatency, MAX_GROWTH_SHARE, type Point, unchangedNames } from "./growth.ts";
-import { type Deed, Load, type Pace, SOURCE_KINDS } from "./load.ts";
+import { Load, type Pace, type SoakRequest, SOURCE_KINDS } from "./load.ts";
+import { addCounts, countOutcomes, type OutcomeCounts, outcomeTable } from "./outcome-counts.ts";
+import { type Listed, RetainedRecords } from "./retained-records.ts";
 import { Samples } from "./samples.ts";
 import { withWorld, type World } from "./setup.ts";
-import { addTally, outcomeTable, type Tally, tallyOf } from "./tally.ts";
 
 /*
  * A soak of hours. Each of its days takes some minutes: requests of all kinds, on most days with a kill among them, then a night, in
@@ -47,16 +47,16 @@ interface Run {
   world: World;
   state: string;
   samples: Samples;
-  conversations: Book;
-  leads: Book;
+  conversations: RetainedRecords;
+  leads: RetainedRecords;
   /** The messages that the service had counted at the end of the last night. */
   usedMessages: number;
-  tally: Tally;
+  outcomeCounts: OutcomeCounts;
   latencies: Point[];
   /** Endpoints that fail, which their owner enables again each day. */
   failing: string[];
   /** Sources of which the slow endpoint has not been told. */
-  owed: Set<string>;
+  sourcesNotDelivered: Set<string>;
   faults: string[];
   kills: number;
   /** Whether the process is the one that lives through days without kills. */
@@ -70,18 +70,18 @@ export function soakHours(state: string, hours: number): Promise<[Report, boolea
       world,
       state,
       samples: new Samples(),
-      conversations: new Book("conversation", RETENTION_DAYS * DAY_MS),
-      leads: new Book("lead", RETENTION_DAYS * DAY_MS),
+      conversations: new RetainedRecords("conversation", RETENTION_DAYS * DAY_MS),
+      leads: new RetainedRecords("lead", RETENTION_DAYS * DAY_MS),
       usedMessages: 0,
-      tally: {},
+      outcomeCounts: {},
       latencies: [],
       failing: await prepare(world),
-      owed: new Set(),
+      sourcesNotDelivered: new Set(),
       faults: [],
       kills: 0,
       isUndisturbed: false,
     };
-    await remember(run, await check(world.target, [], world.receiver).then(({ stored }) => stored));
+    await recordChecked(run, await check(world.target, [], world.receiver).then(({ stored }) => stored));
     let days = 0;
     // The retention is reached within the first third of the run, which is not judged.
     const nightsOfFirstThird = Math.floor((hours * 3_600_000) / 3 / (BUSY_MS * 1.4));
@@ -91,7 +91,7 @@ export function soakHours(state: string, hours: number): Promise<[Report, boolea
       for (; run.samples.hour < hours; days++) {
         const share = run.samples.hour / hours;
         run.isUndisturbed ||= share >= UNDISTURBED.from && share < UNDISTURBED.to;
-        await spendDay(run, daysPerNight, share >= UNDISTURBED.to || !run.isUndisturbed);
+        await runDay(run, daysPerNight, share >= UNDISTURBED.to || !run.isUndisturbed);
         console.error(`Day ${days + 1}, hour ${run.samples.hour.toFixed(2)}: ${run.kills} kills, ${run.faults.length} faults`);
       }
     } finally {
@@ -111,7 +111,8 @@ async function prepare({ tenant, receiver }: World): Promise<string[]> {
   return [await listen(receiver.url(FAILING_PATH), RECORD_EVENTS.lead), await listen(DEAD_URL, RECORD_EVENTS.conversation)];
 }
 
-async function spendDay(run: Run, daysPerNight: number, isKilled: boolean): Promise<void> {
+/** Sends the requests of a day, advances the clock by some days, and checks and deletes what the day has left. */
+async function runDay(run: Run, daysPerNight: number, isKilled: boolean): Promise<void> {
   const { world, samples } = run;
   const { service, target, receiver } = world;
   for (const id of run.failing) await enableAgain(world, id);
@@ -120,21 +121,21 @@ async function spendDay(run: Run, daysPerNight: number, isKilled: boolean): Prom
   load.start();
   await (isKilled ? killOnce(run) : sleep(BUSY_MS));
   await load.stop();
-  const answered = load.deeds.filter(({ kind, firstMs }) => firstMs !== undefined && WAITED_FOR.has(kind));
+  const answered = load.requests.filter(({ kind, firstMs }) => firstMs !== undefined && WAITED_FOR.has(kind));
   run.latencies.push(...answered.map(({ firstMs }) => ({ hour: startHour, value: firstMs! })));
   await service.advance(daysPerNight * DAY_MS);
-  const { findings, stored } = await settle(run, load.deeds);
+  const { findings, stored } = await settle(run, load.requests);
   const events = new Set(receiver.deliveries.map(({ eventId }) => eventId)).size;
-  addTally(run.tally, tallyOf(load.deeds, events, findings));
+  addCounts(run.outcomeCounts, countOutcomes(load.requests, events, findings));
   run.faults.push(...findings.map(({ kind, problem, text }) => `${problem}: ${kind} ${text}`));
-  for (const { kind, outcome, response } of load.deeds) {
-    const isRemoved = load.deeds.some(({ request }) => request.path.endsWith(`/sources/${response.id}`));
-    if (SOURCE_KINDS.has(kind) && outcome === "acknowledged" && !isRemoved) run.owed.add(response.id!);
+  for (const { kind, outcome, response } of load.requests) {
+    const isRemoved = load.requests.some(({ prepared }) => prepared.path.endsWith(`/sources/${response.id}`));
+    if (SOURCE_KINDS.has(kind) && outcome === "acknowledged" && !isRemoved) run.sourcesNotDelivered.add(response.id!);
   }
   collectSlow(run);
   receiver.deliveries.length = 0;
-  await tidy(world, stored);
-  await remember(run, stored);
+  await deleteDayRecords(world, stored);
+  await recordChecked(run, stored);
   await samples.takeDaily(world, run.state);
 }
 
@@ -145,8 +146,8 @@ async function enableAgain({ target: { client } }: World, id: string): Promise<v
   if (!enabled) await client.call("PATCH", path, { enabled: true });
 }
 
-function collectSlow({ world: { receiver }, owed }: Run): void {
-  for (const { path, recordId } of receiver.deliveries) if (path === SLOW_PATH) owed.delete(recordId);
+function collectSlow({ world: { receiver }, sourcesNotDelivered }: Run): void {
+  for (const { path, recordId } of receiver.deliveries) if (path === SLOW_PATH) sourcesNotDelivered.delete(recordId);
 }
 
 /** Disables the endpoints that fail, and waits until the slow one has all events and nothing waits. */
@@ -157,9 +158,9 @@ async function finish(run: Run): Promise<void> {
     await sleep(SETTLE_CHECK_MS);
     collectSlow(run);
     await samples.takeOften(world, run.isUndisturbed);
-    if (run.owed.size === 0 && samples.waiting === 0) return;
+    if (run.sourcesNotDelivered.size === 0 && samples.waiting === 0) return;
   }
-  for (const id of run.owed) run.faults.push(`lost: events the slow endpoint was not told of source ${id}`);
+  for (const id of run.sourcesNotDelivered) run.faults.push(`lost: events the slow endpoint was not told of source ${id}`);
 }
 
 /** Kills the service at a random moment of the day's load. */
@@ -180,10 +181,10 @@ async function killOnce(run: Run): Promise<void> {
 }
 
 /** Checks the day until nothing is wrong any more, or until the deadline. */
-async function settle(run: Run, deeds: readonly Deed[]): Promise<{ findings: Finding[]; stored: Stored }> {
+async function settle(run: Run, requests: readonly SoakRequest[]): Promise<{ findings: Finding[]; stored: Stored }> {
   for (const deadlineMs = Date.now() + SETTLE_MS; ;) {
     await sleep(SETTLE_CHECK_MS);
-    const found = await checkDay(run, deeds);
+    const found = await checkDay(run, requests);
     const { findings } = found;
     if (findings.length === 0 || Date.now() > deadlineMs) return found;
     const shown = findings.slice(0, 2).map(({ kind, problem, text }) => `${problem}: ${kind} ${text.slice(0, 200)}`);
@@ -191,13 +192,13 @@ async function settle(run: Run, deeds: readonly Deed[]): Promise<{ findings: Fin
   }
 }
 
-async function checkDay(run: Run, deeds: readonly Deed[]): Promise<{ findings: Finding[]; stored: Stored }> {
+async function checkDay(run: Run, requests: readonly SoakRequest[]): Promise<{ findings: Finding[]; stored: Stored }> {
   const { world, conversations, leads } = run;
   const { service, target, receiver } = world;
   const usedMessages = ((await service.sample())?.usedMessages ?? Number.NaN) - run.usedMessages;
   const known: Known = { ids: conversations.ids, usedMessages };
-  const { findings, stored } = await check(target, deeds, receiver, known);
-  const markers = new Set(deeds.map(({ marker }) => marker));
+  const { findings, stored } = await check(target, requests, receiver, known);
+  const markers = new Set(requests.map(({ marker }) => marker));
   const remains = [...stored.sources, ...stored.evaluations].filter(({ name }) => !markers.has(name ?? ""));
   findings.push(
     ...conversations.check(stored.conversations.map(toListed), service.nowMs),
@@ -226,15 +227,15 @@ async function checkExport({ service, operatorToken, tenant }: World, stored: St
   return [{ kind: "export of the workspace", problem: "lost", text }];
 }
 
-/** Removes the day's knowledge and evaluations. */
-async function tidy({ target: { client, scratchAgentId } }: World, { sources, answers, evaluations }: Stored): Promise<void> {
+/** Deletes the sources, curated answers and evaluations of a day. */
+async function deleteDayRecords({ target: { client, scratchAgentId } }: World, { sources, answers, evaluations }: Stored): Promise<void> {
   for (const [list, records] of Object.entries({ sources, answers, evaluations })) {
     for (const { id } of records) await client.call("DELETE", `/api/v1/agents/${scratchAgentId}/${list}/${id}`);
   }
 }
 
-/** Keeps what the checks of later days need of a day's records. */
-async function remember(run: Run, stored: Stored): Promise<void> {
+/** Records what the checks of later days need of the records that were checked. */
+async function recordChecked(run: Run, stored: Stored): Promise<void> {
   run.conversations.update(stored.conversations.map(toListed));
   run.leads.update(stored.leads.map(toListed));
   const sample = await run.world.service.sample();
@@ -263,5 +264,8 @@ function reportOf(run: Run, days: number, clockDays: number): [Report, boolean] 
     faults.length === 0 ? "Nothing is lost, doubled or half done, and nothing grows that should not." : `${faults.length} faults:`,
     ...faults.slice(0, MOST_SHOWN).map((fault) => `- ${fault}`),
   ];
-  return [{ tables: [outcomeTable(run.tally), growthTable(judgements)], notes, data: { series: run.samples.all } }, faults.length === 0];
+  return [
+    { tables: [outcomeTable(run.outcomeCounts), growthTable(judgements)], notes, data: { series: run.samples.all } },
+    faults.length === 0,
+  ];
 }

@@ -30,11 +30,11 @@ const KINDS = Object.entries(WEIGHTS).flatMap(([kind, weight]) => Array<Kind>(we
 export const SOURCE_KINDS: ReadonlySet<Kind> = new Set<Kind>(["source", "file", "crawl"]);
 
 /** A request of the load, and its outcome. */
-export interface Deed {
+export interface SoakRequest {
   kind: Kind;
   /** A word that occurs nowhere else: by it the check finds what was stored. */
   marker: string;
-  request: PreparedRequest;
+  prepared: PreparedRequest;
   /** How often it was sent. */
   attempts: number;
   /** Whether it is sent again until it is answered. */
@@ -87,9 +87,9 @@ const PARAGRAPHS = 12;
 
 /** Keeps requests under way until `stop`, then repeats what was not answered. */
 export class Load {
-  readonly deeds: Deed[] = [];
+  readonly requests: SoakRequest[] = [];
   private readonly target: Target;
-  private readonly pending: { deed: Deed; atMs: number }[] = [];
+  private readonly pending: { request: SoakRequest; atMs: number }[] = [];
   private stoppedMs: number | undefined;
   private lanes: Promise<unknown> = Promise.resolve();
 
@@ -117,83 +117,85 @@ export class Load {
   private async runLane(): Promise<void> {
     while (this.stoppedMs === undefined || this.pending.length > 0) {
       if (this.stoppedMs !== undefined && Date.now() > this.stoppedMs + REPEAT_LIMIT_MS) {
-        throw new Error(`These requests are not answered: ${this.pending.map(({ deed }) => `${deed.kind} ${deed.marker}`).join(", ")}`);
+        throw new Error(
+          `These requests are not answered: ${this.pending.map(({ request }) => `${request.kind} ${request.marker}`).join(", ")}`,
+        );
       }
       const due = this.pending.findIndex(({ atMs }) => atMs <= Date.now());
-      if (due >= 0) await this.attempt(this.pending.splice(due, 1)[0]!.deed);
-      else if (this.stoppedMs === undefined) await this.attempt(this.newDeed());
+      if (due >= 0) await this.attempt(this.pending.splice(due, 1)[0]!.request);
+      else if (this.stoppedMs === undefined) await this.attempt(this.newRequest());
       await sleep(randomInt(this.pace.pauseMs));
     }
   }
 
-  private async attempt(deed: Deed): Promise<void> {
-    deed.attempts++;
+  private async attempt(request: SoakRequest): Promise<void> {
+    request.attempts++;
     await this.target.client.ready();
     const startMs = performance.now();
-    const response = await this.perform(deed);
-    if (deed.attempts === 1 && response && response.status < 300) deed.firstMs = performance.now() - startMs;
+    const response = await this.perform(request);
+    if (request.attempts === 1 && response && response.status < 300) request.firstMs = performance.now() - startMs;
     const ids = response?.events?.get("start");
     // A repeated request must return the message of the first one.
-    if (deed.response.message_id && ids?.message_id && ids.message_id !== deed.response.message_id) deed.outcome = "refused";
-    if (ids) deed.response = { ...deed.response, ...ids };
-    if (isDone(deed, response)) {
-      deed.outcome = "acknowledged";
-      deed.response = { ...deed.response, ...response!.body };
+    if (request.response.message_id && ids?.message_id && ids.message_id !== request.response.message_id) request.outcome = "refused";
+    if (ids) request.response = { ...request.response, ...ids };
+    if (isDone(request, response)) {
+      request.outcome = "acknowledged";
+      request.response = { ...request.response, ...response!.body };
     } else if (response?.body.error?.message_id) {
-      deed.outcome = "acknowledged";
-      deed.response = { ...response.body.error };
-    } else if (deed.isRepeated && isWorthRepeating(response)) {
-      this.pending.push({ deed, atMs: Date.now() + RETRY_AFTER_MS });
-      if (deed.attempts % 10 === 0) console.error(`${deed.kind} was sent ${deed.attempts} times: ${JSON.stringify(response)}`);
-    } else if (ids) deed.outcome = "acknowledged";
-    else deed.outcome = response === undefined ? "unknown" : "refused";
-    if (deed.kind === "visit" && deed.outcome === "acknowledged") await this.visit(deed);
-    if (deed.kind === "export" && deed.outcome === "acknowledged") checkExport(deed);
-    if (deed.outcome === "refused") console.error(`${deed.kind} answered ${response?.status}: ${JSON.stringify(response?.body)}`);
+      request.outcome = "acknowledged";
+      request.response = { ...response.body.error };
+    } else if (request.isRepeated && isWorthRepeating(response)) {
+      this.pending.push({ request, atMs: Date.now() + RETRY_AFTER_MS });
+      if (request.attempts % 10 === 0) console.error(`${request.kind} was sent ${request.attempts} times: ${JSON.stringify(response)}`);
+    } else if (ids) request.outcome = "acknowledged";
+    else request.outcome = response === undefined ? "unknown" : "refused";
+    if (request.kind === "visit" && request.outcome === "acknowledged") await this.visit(request);
+    if (request.kind === "export" && request.outcome === "acknowledged") checkExport(request);
+    if (request.outcome === "refused") console.error(`${request.kind} answered ${response?.status}: ${JSON.stringify(response?.body)}`);
   }
 
-  private async perform({ kind, marker, request }: Deed): Promise<SoakResponse | undefined> {
+  private async perform({ kind, marker, prepared }: SoakRequest): Promise<SoakResponse | undefined> {
     const { client, mailbox } = this.target;
-    if (kind === "mail") return client.mail(addressOf(marker), mailbox, request.body as string);
-    return kind === "cut" ? client.cut(request) : client.send(request);
+    if (kind === "mail") return client.mail(addressOf(marker), mailbox, prepared.body as string);
+    return kind === "cut" ? client.cut(prepared) : client.send(prepared);
   }
 
   /** A visitor follows the conversation, and the team replies. */
-  private async visit(deed: Deed): Promise<void> {
+  private async visit(request: SoakRequest): Promise<void> {
     const { client } = this.target;
-    const { conversation_id: id, visitor_token: token } = deed.response;
+    const { conversation_id: id, visitor_token: token } = request.response;
     if (!id || !token) return;
     const messages = `conversations/${id}/messages`;
-    const content = `Reply to ${deed.marker}`;
+    const content = `Reply to ${request.marker}`;
     let reply: SoakResponse | undefined;
     const isTold = await client.follow(id, token, async () => {
       reply = await client.send({ method: "POST", path: `/api/v1/${messages}`, body: { content } });
     });
     if (reply?.status !== 201) return;
-    if (isTold === false) deed.fault = "the socket did not tell of the reply";
+    if (isTold === false) request.fault = "the socket did not tell of the reply";
     const headers = { Authorization: `Bearer ${token}` };
     const read = await client.send({ method: "GET", path: `/widget/v1/${messages}`, headers });
     const found = read?.status === 200 && read.body.data?.filter((message) => message.content === content).length;
-    if (found !== undefined && found !== false && found !== 1) deed.fault = `the visitor reads ${found} replies instead of 1`;
+    if (found !== undefined && found !== false && found !== 1) request.fault = `the visitor reads ${found} replies instead of 1`;
   }
 
-  private newDeed(): Deed {
+  private newRequest(): SoakRequest {
     const kind = KINDS[randomInt(KINDS.length)]!;
     // Letters alone remain one word, however a text is divided.
     const marker = `zq${[...randomBytes(10)].map((byte) => String.fromCodePoint(97 + (byte % 26))).join("")}`;
-    const request = this.requestOf(kind, marker);
-    if (!request) return this.newDeed();
+    const prepared = this.prepare(kind, marker);
+    if (!prepared) return this.newRequest();
     const mustSucceed = kind === "erasure" || kind === "removal" || kind === "mail";
     // A visitor has no idempotency key: the same details are the same lead, and the same question is another one.
     const isRepeated = mustSucceed || (kind !== "visit" && Math.random() < REPEATED_SHARE);
     const key = isRepeated && kind !== "lead" && { headers: { "Idempotency-Key": marker } };
-    const deed: Deed = { kind, marker, attempts: 0, isRepeated, response: {}, request: { ...request, ...key } };
-    this.deeds.push(deed);
-    return deed;
+    const request: SoakRequest = { kind, marker, attempts: 0, isRepeated, response: {}, prepared: { ...prepared, ...key } };
+    this.requests.push(request);
+    return request;
   }
 
   /** Returns undefined if no record exists yet that the request could be about. */
-  private requestOf(kind: Kind, marker: string): PreparedRequest | undefined {
+  private prepare(kind: Kind, marker: string): PreparedRequest | undefined {
     const { agentId, scratchAgentId } = this.target;
     const post = (path: string, body: object): PreparedRequest => ({ method: "POST", path: `/api/v1${path}`, body });
     const remove = (path: string): PreparedRequest => ({ method: "DELETE", path: `/api/v1${path}` });
@@ -204,7 +206,7 @@ export class Load {
       case "stream": {
         const isContinued = Math.random() < CONTINUED_SHARE;
         const earlier = isContinued ? this.acknowledged("ask", ({ response }) => response.needs_human === false) : undefined;
-        const person = { user: (earlier?.request.body as { user?: object } | undefined)?.user ?? { id: `u-${marker}` } };
+        const person = { user: (earlier?.prepared.body as { user?: object } | undefined)?.user ?? { id: `u-${marker}` } };
         const conversation = earlier && { conversation_id: earlier.response.conversation_id };
         const message = `How long does a refund take to be paid? ${marker}`;
         return post(`/agents/${agentId}/messages`, { message, ...person, ...conversation, ...(kind !== "ask" && { stream: true }) });
@@ -233,19 +235,19 @@ export class Load {
         return post(`${scratch}/sources`, { type: "website", name: marker, url, max_pages: MAX_PAGES, schedule: "manual" });
       }
       case "evaluation": {
-        if (this.deeds.filter((deed) => deed.kind === "evaluation").length >= MOST_EVALUATIONS) return undefined;
+        if (this.requests.filter((request) => request.kind === "evaluation").length >= MOST_EVALUATIONS) return undefined;
         const cases = [{ question: `What is ${marker}?`, expect: { refusal: true } }];
         return post(`${scratch}/evaluations`, { name: marker, cases });
       }
       case "export": {
         const asked = this.acknowledged("ask");
-        const { user } = (asked?.request.body ?? {}) as { user?: { id: string } };
+        const { user } = (asked?.prepared.body ?? {}) as { user?: { id: string } };
         return user && { method: "GET", path: `/api/v1/privacy/export?external_id=${user.id}&of=${asked!.response.conversation_id}` };
       }
       case "answer":
         return post(`${scratch}/answers`, { question: `What is ${marker}?`, answer: `It is ${marker}.` });
       case "removal": {
-        const isRemoved = (id = "") => this.deeds.some(({ request }) => request.path.endsWith(`/${id}`));
+        const isRemoved = (id = "") => this.requests.some(({ prepared }) => prepared.path.endsWith(`/${id}`));
         const [removed, list] = Math.random() < 0.5 ? (["answer", "answers"] as const) : (["source", "sources"] as const);
         const record = this.acknowledged(removed, ({ response }) => !isRemoved(response.id));
         return record && remove(`${scratch}/${list}/${record.response.id}`);
@@ -256,30 +258,30 @@ export class Load {
       }
       case "erasure": {
         // An erasure also removes the messages of others, so conversations that others wrote to are left out.
-        const asked = this.acknowledged("stream", (deed) => !this.isShared(deed));
-        const { user } = (asked?.request.body ?? {}) as { user?: { id: string } };
+        const asked = this.acknowledged("stream", (request) => !this.isShared(request));
+        const { user } = (asked?.prepared.body ?? {}) as { user?: { id: string } };
         return user && remove(`/privacy/visitors?external_id=${user.id}`);
       }
     }
   }
 
-  private acknowledged(kind: Kind, fits: (deed: Deed) => boolean = () => true): Deed | undefined {
-    const found = this.deeds.filter((deed) => deed.kind === kind && deed.outcome === "acknowledged" && fits(deed));
+  private acknowledged(kind: Kind, fits: (request: SoakRequest) => boolean = () => true): SoakRequest | undefined {
+    const found = this.requests.filter((request) => request.kind === kind && request.outcome === "acknowledged" && fits(request));
     return found[found.length === 0 ? 0 : randomInt(found.length)];
   }
 
   /** Whether the request continues a conversation of another one, or its person is being erased. */
-  private isShared({ request }: Deed): boolean {
-    const { conversation_id: continued, user } = request.body as { conversation_id?: string; user: { id: string } };
-    return continued !== undefined || this.deeds.some(({ request }) => request.path.endsWith(`=${user.id}`));
+  private isShared({ prepared }: SoakRequest): boolean {
+    const { conversation_id: continued, user } = prepared.body as { conversation_id?: string; user: { id: string } };
+    return continued !== undefined || this.requests.some(({ prepared }) => prepared.path.endsWith(`=${user.id}`));
   }
 }
 
-function isDone({ kind, request }: Deed, response: SoakResponse | undefined): boolean {
+function isDone({ kind, prepared }: SoakRequest, response: SoakResponse | undefined): boolean {
   if (!response) return false;
   if (response.events) return response.events.has("done");
   // A repeated removal finds nothing.
-  return response.status < 300 || (kind === "removal" && request.method === "DELETE" && response.status === 404);
+  return response.status < 300 || (kind === "removal" && prepared.method === "DELETE" && response.status === 404);
 }
 
 /** Whether there was no response, a failure of the service, or the first request with this key is still in progress. */
@@ -288,10 +290,10 @@ function isWorthRepeating(response: SoakResponse | undefined): boolean {
 }
 
 /** Checks that the export of a person has the conversation that they were acknowledged. */
-function checkExport(deed: Deed): void {
-  const wanted = new URLSearchParams(deed.request.path.split("?")[1]).get("of");
-  if (!deed.response.conversations?.some(({ id }) => id === wanted)) deed.fault = `conversation ${wanted} is not in the export`;
-  deed.response = {};
+function checkExport(request: SoakRequest): void {
+  const wanted = new URLSearchParams(request.prepared.path.split("?")[1]).get("of");
+  if (!request.response.conversations?.some(({ id }) => id === wanted)) request.fault = `conversation ${wanted} is not in the export`;
+  request.response = {};
 }
 
 function randomAddress(): Record<string, string> {

@@ -66,15 +66,15 @@ function isRunBy({ name, runsIn }: StoredClientTool, caller: ClientTools | undef
   return caller?.runsIn === runsIn && (caller.names?.includes(name) ?? true);
 }
 
-/** A call that a rehearsal answers in place of a tool. */
-export interface RehearsedCall {
+/** A call that a case of an evaluation answers in place of a tool. */
+export interface StubbedCall {
   name: string;
   /** Whether the team has to approve the call. */
   requiresApproval: boolean;
 }
 
-/** Returns all tools of an agent for a rehearsal. None of them calls anything: `answer` gives what they return. */
-export function rehearsedTools(agent: Pick<AgentRow, "tools">, answer: (call: RehearsedCall) => ToolOutcome): Tool[] {
+/** Returns all tools of an agent as stubs, for a case of several turns: they call nothing, and `answer` gives what they return. */
+export function stubbedTools(agent: Pick<AgentRow, "tools">, answer: (call: StubbedCall) => ToolOutcome): Tool[] {
   return toolShapes(agent).map(({ requiresApproval, ...shape }) => {
     return { ...shape, run: async () => answer({ name: shape.name, requiresApproval }) };
   });

@@ -14,7 +14,7 @@ export const MAX_TRACE_BYTES = 3 * 1_024;
 export const NO_CONVERSATION = "";
 
 /** An agent, and what it is asked with. */
-export interface Tried {
+export interface AgentUnderTest {
   op: Operation;
   model: Model;
   agent: AgentRow;
@@ -34,7 +34,12 @@ interface Reply {
  * @param history the messages before it, oldest first.
  * @param tools the tools besides those that search and hand off.
  */
-export async function askAgent({ op, model, agent }: Tried, message: string, history: HistoryMessage[], tools: Tool[]): Promise<Reply> {
+export async function askAgent(
+  { op, model, agent }: AgentUnderTest,
+  message: string,
+  history: HistoryMessage[],
+  tools: Tool[],
+): Promise<Reply> {
   const observer = new TraceRecorder();
   const question = { workspaceId: agent.workspaceId, agentId: agent.id, conversationId: NO_CONVERSATION, message };
   const previous = history.filter(({ role }) => role === "visitor").map(({ text }) => text);
@@ -45,6 +50,17 @@ export async function askAgent({ op, model, agent }: Tried, message: string, his
   const request = { question, agent, history, retrieval: search.retrieval, tools: recorded, topics: [], observer };
   const answer = await makeAnswer(model, request, () => undefined);
   return { answer, observer, calls };
+}
+
+/** Has the agent's language model write. */
+export type Write = (rules: string, material: string) => Promise<string>;
+
+/** Returns the function with which an agent's model writes. It throws if there is no language model. */
+export function writerOf({ model, agent }: AgentUnderTest): Write {
+  return async (rules, material) => {
+    if (!model.write) throw new Error("There is no language model");
+    return model.write({ rules, material, modelName: agent.model });
+  };
 }
 
 function recording(tool: Tool, calls: ToolUse[]): Tool {

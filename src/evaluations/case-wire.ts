@@ -7,7 +7,7 @@ import { addProblem } from "../platform/http/validation.ts";
 import { isShallow } from "../platform/json.ts";
 import { truncate } from "../platform/text.ts";
 import { CHECKS } from "./expectations.ts";
-import { MAX_MESSAGE_LENGTH } from "./role-play.ts";
+import { MAX_MESSAGE_LENGTH } from "./simulated-visitor.ts";
 import type { EvaluationCase } from "./store.ts";
 
 /** The most turns of a case. */
@@ -168,7 +168,7 @@ export const caseInSchema = caseFields
     example: { question: "How long do refunds take?", expect: { answer_contains: "five working days" } },
   });
 
-/** The tools that a rehearsal runs, since they only read. */
+/** The tools that a case of several turns calls, since they only read. */
 const REAL_TOOLS = new Set(["search_knowledge", "request_human"]);
 
 function toolProblem(name: string, answer: unknown): string | undefined {
@@ -181,8 +181,8 @@ function toolProblem(name: string, answer: unknown): string | undefined {
 function toStored({ question = "", previous, turns, persona, expect = {}, tools = {} }: Given): EvaluationCase {
   if (turns) {
     const messages = turns.map(({ visitor }) => visitor);
-    const rehearsal = { setting: { persona: null, tools }, turns: turns.map((turn) => turn.expect ?? null) };
-    return { question: messages.at(-1)!, previous: messages.slice(0, -1), expect: { ...expect, rehearsal } };
+    const multiTurn = { setting: { persona: null, tools }, turns: turns.map((turn) => turn.expect ?? null) };
+    return { question: messages.at(-1)!, previous: messages.slice(0, -1), expect: { ...expect, rehearsal: multiTurn } };
   }
   if (!persona) return { question, previous, expect };
   const { goal, facts, max_turns } = persona;
@@ -194,9 +194,9 @@ function toStored({ question = "", previous, turns, persona, expect = {}, tools 
 }
 
 /** Whether a case cannot run without a language model, which plays a persona and judges criteria. */
-export function needsLanguageModel({ expect: { rehearsal, ...end } }: EvaluationCase): boolean {
-  const expected = [end, ...(rehearsal?.turns ?? [])];
-  return Boolean(rehearsal?.setting.persona) || expected.some((one) => (one?.criteria ?? []).length > 0);
+export function needsLanguageModel({ expect: { rehearsal: multiTurn, ...end } }: EvaluationCase): boolean {
+  const expected = [end, ...(multiTurn?.turns ?? [])];
+  return Boolean(multiTurn?.setting.persona) || expected.some((one) => (one?.criteria ?? []).length > 0);
 }
 
 /** A case of several turns as input: with a conversation, its messages. */
@@ -233,7 +233,7 @@ const checkSchema = z
   })
   .openapi("EvaluationCheck");
 
-const rehearsedTurnSchema = z
+const caseTurnSchema = z
   .object({
     visitor: z.string().meta({ description: "The visitor's message.", example: "Where is my order A1?" }),
     answer: z.string().meta({ description: "The agent's answer; empty if a human had the conversation.", example: "It has been shipped." }),
@@ -246,10 +246,10 @@ const rehearsedTurnSchema = z
       .array(z.string())
       .meta({ description: "The tools that it called, with their arguments as JSON.", example: ['order_status {"order":"A1"}'] }),
   })
-  .openapi("EvaluationRehearsedTurn");
+  .openapi("EvaluationCaseTurn");
 
 /** The fields of a case of several turns in a response. */
-export const rehearsalFields = {
+export const multiTurnFields = {
   turns: z.array(turnSchema).nullable().meta({ description: "The fixed turns; null without them." }),
   persona: personaSchema.nullable().meta({ description: "The visitor that the model plays; null without one." }),
   tools: toolsSchema().nullable().meta({ description: "What the tools answer; null for a question.", example: null }),
@@ -257,7 +257,7 @@ export const rehearsalFields = {
     .enum(["all_turns", "goal_reached", "gave_up", "max_turns", "handed_off", "failed"])
     .nullable()
     .meta({ description: "How a case of several turns ended; null for a question, or until it has run.", example: null }),
-  transcript: z.array(rehearsedTurnSchema).meta({ description: "The conversation of such a case, its texts cut to about 8 KB in total." }),
+  transcript: z.array(caseTurnSchema).meta({ description: "The conversation of such a case, its texts cut to about 8 KB in total." }),
   checks: z.array(checkSchema).meta({ description: "Each expectation, and whether it is met. Empty until the case has run." }),
 };
 
@@ -270,7 +270,7 @@ export const caseAsGiven = {
 export type EvaluationCheck = z.output<typeof checkSchema>;
 
 /** The result of a case of several turns. */
-export interface RehearsalResult {
-  end: NonNullable<z.output<typeof rehearsalFields.end>>;
-  transcript: z.output<typeof rehearsedTurnSchema>[];
+export interface MultiTurnResult {
+  end: NonNullable<z.output<typeof multiTurnFields.end>>;
+  transcript: z.output<typeof caseTurnSchema>[];
 }

@@ -1,12 +1,12 @@
 import { truncate, utf8Length } from "../platform/text.ts";
+import type { EvaluationCheck, MultiTurnResult } from "./case-wire.ts";
 import type { Check } from "./expectations.ts";
-import { callText, type RehearsedTurn } from "./role-play.ts";
-import type { EvaluationCheck, RehearsalResult } from "./case-wire.ts";
+import { callText, type CaseTurn } from "./transcript.ts";
 
 /** The characters of an answer that a result keeps. */
 export const KEPT_ANSWER_LENGTH = 1_000;
-/** The largest result of a rehearsal, as far as its number of turns and checks allows it. The results of up to 500 cases are read at once. */
-const MAX_REHEARSAL_BYTES = 8 * 1_024;
+/** The largest result of a case of several turns, unless it has too many turns and checks. Up to 500 results are read at once. */
+const MAX_RESULT_BYTES = 8 * 1_024;
 /** The lengths to which the texts of a result are cut, until it is small enough. */
 const LENGTHS = [KEPT_ANSWER_LENGTH, 500, 250, 120, 60];
 const MAX_CHECK_TEXT_LENGTH = 200;
@@ -14,12 +14,12 @@ const MAX_CHECK_TEXT_LENGTH = 200;
 /** A check of a turn, counted from 0; null for one of the whole case. */
 export type PlacedCheck = Check & { turn: number | null };
 
-/** The result of a rehearsal as it is stored, with its texts cut. */
-export function boundedRehearsal(
-  end: RehearsalResult["end"],
-  turns: readonly RehearsedTurn[],
+/** Returns the result of a case of several turns as it is stored, with its texts cut. */
+export function boundedResult(
+  end: MultiTurnResult["end"],
+  turns: readonly CaseTurn[],
   checks: readonly PlacedCheck[],
-): RehearsalResult & { checks: EvaluationCheck[] } {
+): MultiTurnResult & { checks: EvaluationCheck[] } {
   const results = LENGTHS.map((length) => ({
     end,
     transcript: turns.map(({ visitor, answer, confidence, handoffReason, calls }) => ({
@@ -31,10 +31,10 @@ export function boundedRehearsal(
     })),
     checks: checks.map((check) => cutCheck(check, Math.min(length, MAX_CHECK_TEXT_LENGTH))),
   }));
-  return results.find((result) => utf8Length(JSON.stringify(result)) <= MAX_REHEARSAL_BYTES) ?? results.at(-1)!;
+  return results.find((result) => utf8Length(JSON.stringify(result)) <= MAX_RESULT_BYTES) ?? results.at(-1)!;
 }
 
-/** The checks of a case with one question as they are stored, with their texts cut. */
+/** Returns the checks of a case with one question as they are stored, with their texts cut. */
 export function boundedChecks(checks: readonly Check[]): EvaluationCheck[] {
   return checks.map((check) => cutCheck({ ...check, turn: null }, MAX_CHECK_TEXT_LENGTH));
 }

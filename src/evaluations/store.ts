@@ -70,9 +70,9 @@ export function createEvaluation(
 }
 
 /** How many questions a case asks at most. Each counts toward the day's limit. */
-export function turnsOf({ previous, expect: { rehearsal } }: EvaluationCase): number {
-  if (!rehearsal) return 1;
-  return rehearsal.setting.persona?.max_turns ?? previous.length + 1;
+export function turnsOf({ previous, expect: { rehearsal: multiTurn } }: EvaluationCase): number {
+  if (!multiTurn) return 1;
+  return multiTurn.setting.persona?.max_turns ?? previous.length + 1;
 }
 
 interface Addition {
@@ -165,8 +165,8 @@ function isReplaced(added: EvaluationCase, replaces: number | undefined): SQL {
 }
 
 /** SQL condition: a case asks the same, in the same setting. */
-function asks({ question, previous, expect: { rehearsal } }: EvaluationCase): SQL {
-  const setting = rehearsal ? JSON.stringify(rehearsal.setting) : null;
+function asks({ question, previous, expect: { rehearsal: multiTurn } }: EvaluationCase): SQL {
+  const setting = multiTurn ? JSON.stringify(multiTurn.setting) : null;
   return and(
     eq(evaluationCases.question, question),
     eq(evaluationCases.previous, previous),

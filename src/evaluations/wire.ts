@@ -4,7 +4,7 @@ import { EVALUATION_STATUSES, VERDICTS } from "../platform/db/columns.ts";
 import type { evaluationCases, evaluations } from "../platform/db/schema.ts";
 import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf } from "../platform/http/page.ts";
-import { caseAsGiven, caseInSchema, type EvaluationCheck, rehearsalFields, type RehearsalResult } from "./case-wire.ts";
+import { caseAsGiven, caseInSchema, type EvaluationCheck, multiTurnFields, type MultiTurnResult } from "./case-wire.ts";
 import { comparer, metricsOf } from "./metrics.ts";
 
 /** The most cases of an evaluation. */
@@ -98,7 +98,7 @@ export const caseSchema = z
   .object({
     position: z.int().meta({ description: "The position of the case in the evaluation, from 0.", example: 0 }),
     ...caseAsGiven,
-    ...rehearsalFields,
+    ...multiTurnFields,
     verdict: verdictSchema().meta({ description: "The verdict; null until the case has run.", example: "right" }),
     answer: z.string().nullable().meta({
       description: "The first 1,000 characters of the agent's answer, with several turns of the last one.",
@@ -196,7 +196,7 @@ export function toEvaluationResult(row: EvaluationRow, cases: readonly CaseRow[]
 }
 
 /** The fields that the column `evaluation_cases.trace` holds in addition to the trace. */
-type Result = RehearsalResult & { checks: EvaluationCheck[] };
+type Result = MultiTurnResult & { checks: EvaluationCheck[] };
 
 const NOT_COMPARED = { before: null, change: null };
 
@@ -206,11 +206,11 @@ export function toCase(
   since: Pick<z.infer<typeof caseSchema>, "before" | "change"> = NOT_COMPARED,
 ): z.infer<typeof caseSchema> {
   const { end, transcript = [], checks = [], ...facts }: Partial<Result> = row.verdict === null ? {} : row.trace;
-  const { rehearsal, ...expect } = row.expect;
+  const { rehearsal: multiTurn, ...expect } = row.expect;
   const messages = [...row.previous, row.question];
-  const turns = rehearsal?.setting.persona ? null : (rehearsal?.turns.map((one, at) => ({ visitor: messages[at]!, expect: one })) ?? null);
-  const { persona = null, tools = null } = rehearsal?.setting ?? {};
-  // A rehearsal that failed before its first answer has no trace.
+  const turns = multiTurn?.setting.persona ? null : (multiTurn?.turns.map((one, at) => ({ visitor: messages[at]!, expect: one })) ?? null);
+  const { persona = null, tools = null } = multiTurn?.setting ?? {};
+  // A case of several turns that failed before its first answer has no trace.
   const trace = "decision" in facts ? (facts as z.infer<typeof traceFactsSchema>) : null;
   return toRecord(caseSchema, row, { ...since, expect, turns, persona, tools, end: end ?? null, transcript, checks, trace });
 }

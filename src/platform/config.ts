@@ -173,7 +173,7 @@ export function configProblems(values: object): string[] {
 
 const problemsByEnv = new WeakMap<object, string[]>();
 
-/** Whether the configuration has no problems; otherwise they are logged. The result is kept, since every request needs it. */
+/** Returns whether the configuration has no problems; otherwise they are logged. The result is kept, since every request needs it. */
 export function isConfigured(env: object): boolean {
   let problems = problemsByEnv.get(env);
   if (!problems) {
@@ -185,7 +185,7 @@ export function isConfigured(env: object): boolean {
 }
 
 /**
- * The server of the OpenAI chat completions protocol that writes the deployment's answers, with the model for agents that set none;
+ * Returns the server of the OpenAI chat completions protocol that writes the deployment's answers, with the model for agents that set none;
  * undefined if no server is configured, or only one for embeddings.
  */
 export function languageServer(env: Variables) {
@@ -194,7 +194,7 @@ export function languageServer(env: Variables) {
   return { baseUrl, model, apiKey: apiKey || undefined, seesImages: env.OPENAI_MODEL_SEES_IMAGES === "true" };
 }
 
-/** Whether a language model writes the deployment's answers. Otherwise they quote the knowledge. */
+/** Returns whether a language model writes the deployment's answers. Otherwise they quote the knowledge. */
 export function hasLanguageModel(env: Variables & { readonly AI?: unknown }): boolean {
   return languageServer(env) !== undefined || env.AI !== undefined;
 }
@@ -209,7 +209,7 @@ export interface EmbeddingServer {
   dimensions: number | undefined;
 }
 
-/** The server that computes the deployment's embeddings; undefined if no model is configured. */
+/** Returns the server that computes the deployment's embeddings; undefined if no model is configured. */
 export function embeddingServer(env: Variables): EmbeddingServer | undefined {
   const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey } = env;
   const { OPENAI_EMBEDDING_MODEL: model, OPENAI_EMBEDDING_DIMENSIONS: dimensions } = env;
@@ -217,43 +217,46 @@ export function embeddingServer(env: Variables): EmbeddingServer | undefined {
   return { baseUrl, model, apiKey: apiKey || undefined, dimensions: dimensions ? Number(dimensions) : undefined };
 }
 
-/** The options that route a call of Workers AI through the deployment's AI Gateway, if it has one. */
+/** Returns the options that route a call of Workers AI through the deployment's AI Gateway, if it has one. */
 export function aiGateway({ AI_GATEWAY_ID: id }: Variables): { gateway?: { id: string } } {
   return id ? { gateway: { id } } : {};
 }
 
-/** The number of the embedding round. The operator increases it after recreating the Vectorize index, so that every chunk is embedded again. */
+/**
+ * Returns the number of the embedding round. The operator increases it after recreating the Vectorize index, so that every chunk is
+ * embedded again.
+ */
 export function vectorsRound(env: Variables): string {
   return env.VECTORS_ROUND || "1";
 }
 
-/** The most vectors that an agent keeps in its own object. An agent with more keeps them in Vectorize, if it is bound. */
+/** Returns how many vectors an agent keeps in its own object at most. An agent with more keeps them in Vectorize, if it is bound. */
 export function maxEmbeddedVectors(env: Variables & { readonly VECTORS?: unknown }): number {
   if (env.MAX_EMBEDDED_VECTORS) return Number(env.MAX_EMBEDDED_VECTORS);
   return env.VECTORS ? DEFAULT_EMBEDDED_VECTORS : MAX_EMBEDDED_VECTORS;
 }
 
-/** Whether the service's own encoder may compute vectors where the deployment has no other embeddings. */
+/** Returns whether the service's own encoder may compute vectors where the deployment has no other embeddings. */
 export function encodesSentences(env: Variables): boolean {
   return env.ENCODE_SENTENCES !== "false";
 }
 
-/** Whether retrieved passages are ranked again by a reranker. */
+/** Returns whether retrieved passages are ranked again by a reranker. */
 export function usesReranker(env: Variables): boolean {
   return env.RERANK_PASSAGES === "true";
 }
 
-/** Whether outgoing requests may use http and private hosts, for receivers on a developer's machine; always false in production. */
+/** Returns whether outgoing requests may use http and private hosts, for receivers on a developer's machine; always false in production. */
 export function allowsPrivateTargets(env: Variables): boolean {
   return env.ALLOW_PRIVATE_TARGETS === "true" && !isProduction(env);
 }
 
-/** The databases that the operator has closed to new workspaces. */
+/** Returns the databases that the operator has closed to new workspaces. */
 export function closedDatabases(env: Variables): ReadonlySet<number> {
   return new Set(splitList(env.CLOSED_DATABASES ?? "").map(Number));
 }
 
-/** The regions of the databases that have one. */
+/** Returns the regions of the databases that have one. */
 export function databaseRegions({ DATABASE_REGIONS: text = "" }: Variables): ReadonlyMap<number, Region> {
   return regionsIn(text);
 }
@@ -274,12 +277,12 @@ function hasRegions(text: string): boolean {
   return areValid && new Set(items.map(([database]) => Number(database))).size === items.length;
 }
 
-/** How long a batch of a session takes in a database that is busy, in milliseconds. */
+/** Returns the time in milliseconds after which a session's batch shows that its database is busy. */
 export function groupCommitAfterMs(env: Variables): number {
   return env.GROUP_COMMIT_AFTER_MS ? Number(env.GROUP_COMMIT_AFTER_MS) : DEFAULT_GROUP_COMMIT_MS;
 }
 
-/** The address that the service's own mails come from; undefined if it sends none. */
+/** Returns the address that the service's own mails come from; undefined if it sends none. */
 export function mailSender(env: Variables): string | undefined {
   return env.MAIL_FROM || undefined;
 }
@@ -291,24 +294,24 @@ export interface AccessApplication {
   audience: string;
 }
 
-/** The deployment's application of Cloudflare Access; undefined if it has none. */
+/** Returns the deployment's application of Cloudflare Access; undefined if it has none. */
 export function accessApplication({ ACCESS_TEAM_DOMAIN: teamDomain, ACCESS_AUD: audience }: Variables): AccessApplication | undefined {
   return teamDomain && audience ? { teamDomain, audience } : undefined;
 }
 
-/** The URL of the DNS-over-HTTPS resolver; undefined if there is none. */
+/** Returns the URL of the DNS-over-HTTPS resolver; undefined if there is none. */
 export function dnsResolver(env: Variables): string | undefined {
   return env.DNS_OVER_HTTPS_URL || undefined;
 }
 
-/** The least pause between two requests to one site, in milliseconds. */
+/** Returns the least pause between two requests to one site, in milliseconds. */
 export function crawlPauseMs(env: Variables): number {
   const value = Number(env.CRAWL_PAUSE_MS || Number.NaN);
   return value >= 0 ? Math.min(value, MAX_CRAWL_PAUSE_MS) : DEFAULT_CRAWL_PAUSE_MS;
 }
 
 /**
- * The values of a secret, of which there are several during a rotation. The first one signs or encrypts; all are accepted.
+ * Returns the values of a secret, of which there are several during a rotation. The first one signs or encrypts; all are accepted.
  * @throws Error when the secret is empty.
  */
 export function secretValues(secret: string): [string, ...string[]] {
@@ -317,7 +320,7 @@ export function secretValues(secret: string): [string, ...string[]] {
   return [current, ...previous];
 }
 
-/** The secrets whose API keys are accepted. The first one signs new keys; RETIRED_KEY_SECRET only admits existing keys. */
+/** Returns the secrets whose API keys are accepted. The first one signs new keys; RETIRED_KEY_SECRET only admits existing keys. */
 export function apiKeySecrets(env: Variables): string[] {
   return [...secretValues(env.KEY_SECRET ?? ""), ...optionalSecretValues(env.RETIRED_KEY_SECRET ?? "")];
 }
@@ -328,7 +331,7 @@ export interface SpanExporter {
   headers: Record<string, string>;
 }
 
-/** Where the spans of turns are sent; undefined if the deployment exports none. */
+/** Returns where the spans of turns are sent; undefined if the deployment exports none. */
 export function spanExporter({
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url,
   OTEL_EXPORTER_OTLP_HEADERS: headers = "",
@@ -342,12 +345,12 @@ const headersIn = memoized((list: string): Record<string, string> => {
   return Object.fromEntries(pairs.map(([name, value]) => [name, decodeURIComponent(value)]));
 });
 
-/** The tokens that only read the health; none if the deployment has no such token. */
+/** Returns the tokens that only read the health; none if the deployment has no such token. */
 export function healthTokens({ HEALTH_TOKEN: tokens = "" }: Variables): readonly string[] {
   return optionalSecretValues(tokens);
 }
 
-/** All values of a secret that may be empty. The result is kept, since every request needs it. */
+/** Returns all values of a secret that may be empty. The result is kept, since every request needs it. */
 export const optionalSecretValues = memoized(splitList);
 
 /** The values of a comma-separated list, trimmed, without empty ones. */

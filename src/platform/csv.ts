@@ -10,7 +10,9 @@ export type Cell = string | number | boolean | null;
  */
 const INNER_FORMULA = /([;\t\r\n][" ]*)(?=[=+\-@＝＋－＠])/g;
 
-/** A line of CSV (RFC 4180). A text that a spreadsheet would evaluate gets an apostrophe before what would be evaluated. */
+/**
+ * Returns cells as a line of CSV (RFC 4180). A text that a spreadsheet would evaluate gets an apostrophe before what would be evaluated.
+ */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(textOf).join(",")}\r\n`;
 }

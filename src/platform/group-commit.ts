@@ -16,7 +16,7 @@ export function resetBusyDatabases(): void {
   busyUntilMs.clear();
 }
 
-/** The database of a workspace for batches that are run together with those of other sessions while the database is busy. */
+/** Returns the database of a workspace for batches that are run together with those of other sessions while the database is busy. */
 export function gatheredDb(env: Env, workspaceId: string, meter: Meter): Database {
   const shard = shardOf(workspaceId);
   return metered(async (statements) => {

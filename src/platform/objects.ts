@@ -14,27 +14,27 @@ type Namespace<Type extends Rpc.DurableObjectBranded | undefined> = DurableObjec
 /** The length of a UUID. The name of each object begins with the id of its workspace. */
 const ID_LENGTH = 36;
 
-/** The region of the workspace or record with this id, which is that of its database; undefined if the database has none. */
+/** Returns the region of the workspace or record with this id, which is that of its database; undefined if the database has none. */
 export function regionOf(env: Env, id: string): Region | undefined {
   return databaseRegions(env).get(databaseOf(env, shardOf(id)) ?? -1);
 }
 
-/** The bound databases of a region, or those without a region if it is undefined. */
+/** Lists the bound databases of a region, or those without a region if it is undefined. */
 export function databasesIn(env: Env, region: Region | undefined): number[] {
   return boundDatabases(env).filter((database) => databaseRegions(env).get(database) === region);
 }
 
-/** The logical shards that the map gives to these databases. */
+/** Lists the logical shards that the map gives to these databases. */
 export function shardsIn(env: Env, databases: readonly number[]): number[] {
   return ALL_SHARDS.filter((shard) => databases.includes(databaseOf(env, shard) ?? -1));
 }
 
-/** The jurisdiction that the objects of the workspace with this id are in; null if there is none. */
+/** Returns the jurisdiction that the objects of the workspace with this id are in; null if there is none. */
 export function jurisdictionFor(env: Env, workspaceId: string): Jurisdiction | null {
   return jurisdictionOf(regionOf(env, workspaceId));
 }
 
-/** The object with this name, which begins with its workspace's id. */
+/** Returns the object with this name, which begins with its workspace's id. */
 export function objectOf<Type extends Rpc.DurableObjectBranded | undefined>(
   env: Env,
   namespace: Namespace<Type>,
@@ -43,7 +43,7 @@ export function objectOf<Type extends Rpc.DurableObjectBranded | undefined>(
   return objectIn(env, regionOf(env, name.slice(0, ID_LENGTH)), namespace, name);
 }
 
-/** The object with this name in a region, or near the caller if the region is undefined. */
+/** Returns the object with this name in a region, or near the caller if the region is undefined. */
 export function objectIn<Type extends Rpc.DurableObjectBranded | undefined>(
   env: Env,
   region: Region | undefined,

@@ -13,7 +13,7 @@ const ID_FIELDS = {
   id: "id",
 } as const;
 
-/** The ids in a message's body, as fields for the log. Everything else is left out, since a message may hold anything. */
+/** Returns the ids in a message's body, as fields for the log. Everything else is left out, since a message may hold anything. */
 export function idFields(body: unknown): Fields {
   if (typeof body !== "object" || body === null) return {};
   const values = body as Record<string, unknown>;

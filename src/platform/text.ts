@@ -1,9 +1,9 @@
-/** At most the first `length` UTF-16 units of a text; a surrogate pair is never split. */
+/** Returns at most the first `length` UTF-16 units of a text; a surrogate pair is never split. */
 export function truncate(text: string, length: number): string {
   return text.length <= length ? text : text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
 }
 
-/** The beginning of a text, of at most `length` UTF-16 units, and an ellipsis if that is not all of it. */
+/** Returns the beginning of a text, of at most `length` UTF-16 units, and an ellipsis if that is not all of it. */
 export function shortened(text: string, length: number): string {
   return text.length <= length ? text : `${truncate(text, length).trimEnd()}…`;
 }
@@ -13,7 +13,7 @@ export function toSingleLine(text: string, length: number): string {
   return truncate(text.replaceAll(/[\p{Cc}\s]+/gu, " ").trim(), length);
 }
 
-/** A text's longest prefix of at most `maxBytes` bytes in UTF-8; no character is split. */
+/** Returns a text's longest prefix of at most `maxBytes` bytes in UTF-8; no character is split. */
 export function truncateBytes(text: string, maxBytes: number): string {
   // A UTF-16 unit takes at most three bytes.
   if (text.length * 3 <= maxBytes) return text;
@@ -22,7 +22,7 @@ export function truncateBytes(text: string, maxBytes: number): string {
   return bytes.length <= maxBytes ? text : new TextDecoder().decode(bytes.subarray(0, maxBytes), { stream: true });
 }
 
-/** A text's length in UTF-8. The text must have no lone surrogates. */
+/** Returns the number of bytes of a text in UTF-8. The text must have no lone surrogates. */
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let at = 0; at < text.length; at++) {
@@ -38,7 +38,7 @@ const FNV_PRIME = 0x01000193;
 export const FNV_BASIS = 0x811c9dc5;
 
 /**
- * The 32-bit FNV-1a checksum of a text's UTF-16 units. It detects mix-ups, but not attacks.
+ * Returns the 32-bit FNV-1a checksum of a text's UTF-16 units. It detects mix-ups, but not attacks.
  * @param from the checksum of the text before this one, to continue it.
  */
 export function fnv1a(text: string, from = FNV_BASIS): number {
@@ -47,19 +47,19 @@ export function fnv1a(text: string, from = FNV_BASIS): number {
   return hash >>> 0;
 }
 
-/** The form in which emails are compared: case does not matter. */
+/** Returns the form in which emails are compared: case does not matter. */
 export function normalizeEmail(email: string): string {
   return email.toLowerCase();
 }
 
 const EMAIL_PREFIX = "email:";
 
-/** The `anon_id` of a visitor who is known only by an email address. */
+/** Returns the `anon_id` of a visitor who is known only by an email address. */
 export function anonIdForEmail(email: string): string {
   return EMAIL_PREFIX + normalizeEmail(email);
 }
 
-/** The address that `anonIdForEmail` was given; undefined for other visitors. */
+/** Returns the address that `anonIdForEmail` was given; undefined for other visitors. */
 export function emailOfAnonId(anonId: string): string | undefined {
   return anonId.startsWith(EMAIL_PREFIX) ? normalizeEmail(anonId.slice(EMAIL_PREFIX.length)) : undefined;
 }

@@ -5,7 +5,7 @@ export const HOUR_MS = 3_600_000;
 export const MINUTE_MS = 60_000;
 export const SECOND_MS = 1_000;
 
-/** The calendar month of a time, in UTC: "2026-11". It is the billing period. */
+/** Returns the calendar month of a time, in UTC: "2026-11". It is the billing period. */
 export function monthOf(nowMs: number): string {
   return new Date(nowMs).toISOString().slice(0, 7);
 }
@@ -114,7 +114,7 @@ export class IdleTimer {
 }
 
 /**
- * The wait in milliseconds that a `Retry-After` header (RFC 9110) asks for, given as seconds or as a date; 0 for a past date,
+ * Returns the wait in milliseconds that a `Retry-After` header (RFC 9110) asks for, given as seconds or as a date; 0 for a past date,
  * undefined when the header is missing or malformed.
  */
 export function retryAfterMs(header: string | null | undefined, nowMs: number): number | undefined {

@@ -58,7 +58,7 @@ async function mint(format: TokenFormat, workspaceId: string, secret: string): P
   return { key, prefix: key.slice(0, SHOWN_LENGTH), hash: await sha256Hex(key), secretId: await keyIdOf(secret) };
 }
 
-/** Whether this is the token of a member's session rather than an API key. */
+/** Returns whether this is the token of a member's session rather than an API key. */
 export function isSessionToken(key: string): boolean {
   return key.startsWith(SESSION_PREFIX);
 }

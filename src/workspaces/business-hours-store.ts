@@ -4,7 +4,7 @@ import { compiled } from "../platform/db/compiled.ts";
 import { workspaces } from "../platform/db/schema.ts";
 import { isWorkspace, withFields } from "../platform/db/sql.ts";
 
-/** The business hours of a workspace, as far as they are set. */
+/** Finds the business hours of a workspace, as far as they are set. */
 export const findBusinessHours = compiled((db, workspaceId: string) =>
   db.select({ stored: workspaces.businessHours }).from(workspaces).where(isWorkspace(workspaceId)),
 );

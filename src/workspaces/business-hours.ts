@@ -128,7 +128,7 @@ function offsetAt(timeZone: string, ms: number): number {
   return localMs - Math.floor(ms / 1000) * 1000;
 }
 
-/** Whether a name is one of the IANA time zone database. */
+/** Returns whether a name is one of the IANA time zone database. */
 export function isTimeZone(name: string): boolean {
   try {
     offsetAt(name, 0);

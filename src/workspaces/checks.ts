@@ -162,7 +162,7 @@ export function requireAddressLimit(c: AppContext): void {
   if (limited) throw limited;
 }
 
-/** The scope that a route requires, for its OpenAPI document and as a check: 403 unless the key has it. */
+/** Requires a scope for a route, in its OpenAPI document and as a check: 403 unless the key has it. */
 export function needsScope(scope: Scope, ...checks: Check[]) {
   return { "x-scope": scope, checks: [(c: AppContext) => requireScope(c, scope), ...checks] };
 }
@@ -201,7 +201,7 @@ export function unauthorized(c: AppContext, code: keyof typeof KEY_ERRORS, messa
 /** Providers give an IPv6 customer at least this many bytes (RFC 6177): the customer may choose the rest of the address freely. */
 const NETWORK_BYTES = 8;
 
-/** The name under which a client is rate limited: its IPv4 address, or the network of its IPv6 address. */
+/** Returns the name under which a client is rate limited: its IPv4 address, or the network of its IPv6 address. */
 export function clientAddress(c: AppContext): string {
   const address = c.req.header("CF-Connecting-IP") ?? "unknown";
   if (!ipaddr.isValid(address)) return address;
@@ -249,7 +249,7 @@ export function limitReached({ flow, sender, endMs }: LimitWindow, nowMs: number
   return new ApiError("rate_limited", `${reason} Please try again in ${wait}.`, retryAfter(seconds));
 }
 
-/** Who sent a request: the member or, with an API key, the key. */
+/** Returns who sent a request: the member or, with an API key, the key. */
 export function actorOf(c: AppContext): { type: "member" | "key"; id: string; name: string } {
   const { member, id, name } = c.get("caller").key;
   return member ? { type: "member", id: member.id, name: member.name } : { type: "key", id, name };
@@ -259,20 +259,23 @@ function actorText({ type, id }: { type: string; id: string }): string {
   return `${type}/${id}`;
 }
 
-/** The member of the team who wrote something: the one who is signed in or, with an API key, the one that the request names. */
+/**
+ * Returns the member of the team who wrote something: the one who is signed in or, with an API key, the one that the request names; null if
+ * it names none.
+ */
 export function authorOf(c: AppContext, named: { id: string; name: string } | null = null): { id: string; name: string } | null {
   const { member } = c.get("caller").key;
   return member ? { id: member.id, name: member.name } : named;
 }
 
-/** The error for the team's message or note in a conversation that has no room for it, or on a `full` day. */
+/** Returns the error for the team's message or note in a conversation that has no room for it, or on a `full` day. */
 export function noRoomFor(kind: "messages" | "notes", full: LimitWindow | undefined): ApiError {
   if (full) return limitReached(full, Date.now());
   const advice = "Resolve it, or ask the operator for a larger plan.";
   return new ApiError("plan_required", `The conversation has as many ${kind} as the plan allows in one. ${advice}`);
 }
 
-/** The operation of a request: on the caller's workspace, or on another one that the operator may change. */
+/** Creates the context of the operation of a request: on the caller's workspace, or on another one that the operator may change. */
 export function operationOf(c: AppContext, workspaceId = c.get("caller").workspace.id): AuditedOperation {
   const shard = shardOf(workspaceId);
   const actor = (c.get("caller") as Caller | undefined) ? actorText(actorOf(c)) : OPERATOR_ACTOR;

@@ -71,7 +71,7 @@ export interface Directory {
   keysByHash: Map<string, KnownKey>;
 }
 
-/** A workspace with its keys; null if it does not exist. */
+/** Reads a workspace with its keys. Returns null if it does not exist. */
 export async function readDirectory(env: Env, meter: Meter, workspaceId: string): Promise<Directory | null> {
   const { db, nowMs } = newOperation(env, meter, workspaceId);
   const [[row], active, revoked, sessions, applications, [signIn]] = await db.batch([

@@ -200,7 +200,7 @@ export class WorkspaceGate extends DurableObject<Env> {
   }
 }
 
-/** The gate of a workspace. */
+/** Returns the gate of a workspace. */
 export function gateOf({ env, meter, workspaceId }: Pick<Operation, "env" | "meter" | "workspaceId">): DurableObjectStub<WorkspaceGate> {
   meter.countObjectHop();
   return objectOf(env, env.GATE, workspaceId);

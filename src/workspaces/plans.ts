@@ -141,17 +141,17 @@ const PLANS = {
 /** The megabyte of the limits, in bytes. */
 export const MEGABYTE = 1024 * 1024;
 
-/** Bytes as megabytes, to two digits after the point, rounded up, so that a small size is not shown as 0. */
+/** Converts bytes to megabytes, to two digits after the point, rounded up, so that a small size is not shown as 0. */
 export function toMegabytes(bytes: number): number {
   return Math.ceil((bytes / MEGABYTE) * 100) / 100;
 }
 
-/** The plan's limits with the operator's overrides. */
+/** Returns the plan's limits with the operator's overrides. */
 export function limitsOf(plan: Plan, overrides: Partial<Limits>): Limits {
   return { ...PLANS[plan], ...overrides };
 }
 
-/** The start of a time's billing period and of the next one, Unix milliseconds. */
+/** Returns the start of a time's billing period and of the next one, in Unix milliseconds. */
 export function periodBounds(nowMs: number): { startMs: number; endMs: number } {
   const now = new Date(nowMs);
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];

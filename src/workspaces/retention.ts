@@ -17,7 +17,7 @@ export const RETENTION_BOUNDS = {
   event_log_days: { min: 1, max: DEFAULT_RETENTION.event_log_days },
 } as const satisfies Record<keyof Retention, { min: number; max: number }>;
 
-/** The defaults with the operator's overrides. */
+/** Returns the defaults with the operator's overrides. */
 export function retentionOf(overrides: Partial<Retention>): Retention {
   return { ...DEFAULT_RETENTION, ...overrides };
 }
@@ -29,7 +29,7 @@ export interface Cutoffs {
   eventLogMs: number | undefined;
 }
 
-/** The cutoffs of a workspace's overrides. */
+/** Returns the cutoffs of a workspace's overrides. */
 export function cutoffsOf(overrides: Partial<Retention>, nowMs: number): Cutoffs {
   const before = (days: number | null | undefined) => (days === null || days === undefined ? undefined : nowMs - days * DAY_MS);
   return {

@@ -10,7 +10,7 @@ import { ALL_SCOPES, type Scope } from "./scopes.ts";
 /** SQL: how often text was masked in a period, of `usage_periods`. */
 export const redactionsSum = sql<number>`(SELECT coalesce(sum(value), 0) FROM json_each(${usagePeriods.redactions}))`;
 
-/** The number of a workspace's records of each kind, and of its questions in a period. */
+/** Reads the number of a workspace's records of each kind, and of its questions in a period. */
 export const findUsage = compiled((db, workspaceId: string, period: string) => {
   const sums = db
     .select({
@@ -53,17 +53,17 @@ export function limitSql(alias: string, name: keyof Limits): SQL<number> {
   return sql`coalesce(${of}.limits ->> ${name}, ${byPlan} ->> ${of}.plan)`;
 }
 
-/** The workspace, unless it is deleted. */
+/** Finds the workspace, unless it is deleted. */
 export function findWorkspace(db: Database, workspaceId: string) {
   return db.select().from(workspaces).where(isWorkspace(workspaceId));
 }
 
-/** All keys of a workspace, revoked ones included, oldest first. */
+/** Lists all keys of a workspace, revoked ones included, oldest first. */
 export const listKeys = compiled((db, workspaceId: string) =>
   db.select().from(apiKeys).where(eq(apiKeys.workspaceId, workspaceId)).orderBy(apiKeys.id),
 );
 
-/** The keys of a workspace that are not revoked. */
+/** Lists the keys of a workspace that are not revoked. */
 export function listActiveKeys(db: Database, workspaceId: string) {
   return db.select().from(apiKeys).where(isActive(workspaceId));
 }
@@ -71,7 +71,7 @@ export function listActiveKeys(db: Database, workspaceId: string) {
 /** Callers with one of the latest revoked keys are told so. Older ones are deleted, which bounds their number. */
 const MAX_REVOKED_KEYS = 100;
 
-/** The latest revoked keys of a workspace. */
+/** Lists the latest revoked keys of a workspace. */
 export function listRevokedKeys(db: Database, workspaceId: string) {
   return db.select().from(apiKeys).where(isRevoked(workspaceId)).orderBy(desc(apiKeys.revokedAt)).limit(MAX_REVOKED_KEYS);
 }
@@ -95,7 +95,7 @@ function isRevoked(workspaceId: string) {
 /** The most sessions, and the most applications, of a workspace that its gate knows. */
 const MAX_SESSIONS = 5_000;
 
-/** The sessions of a workspace that have not ended, with their members. */
+/** Lists the sessions of a workspace that have not ended, with their members. */
 export function listActiveSessions(db: Database, workspaceId: string, nowMs: number) {
   return db
     .select({
@@ -114,7 +114,7 @@ export function listActiveSessions(db: Database, workspaceId: string, nowMs: num
     .limit(MAX_SESSIONS);
 }
 
-/** The connected applications of a workspace that have access tokens, with their members. */
+/** Lists the connected applications of a workspace that have access tokens, with their members. */
 export function listApplicationTokens(db: Database, workspaceId: string, nowMs: number) {
   return db
     .select({
@@ -139,12 +139,12 @@ export function listApplicationTokens(db: Database, workspaceId: string, nowMs: 
     .limit(MAX_SESSIONS);
 }
 
-/** How members of a workspace sign in to the console; no row for the default settings. */
+/** Finds how members of a workspace sign in to the console. There is no row for the default settings. */
 export function findSignInSettings(db: Database, workspaceId: string) {
   return db.select().from(signInSettings).where(eq(signInSettings.workspaceId, workspaceId));
 }
 
-/** How many keys of a workspace are not revoked. */
+/** Counts the keys of a workspace that are not revoked. */
 export function countActiveKeys(db: Database, workspaceId: string) {
   return db.select({ keys: count() }).from(apiKeys).where(isActive(workspaceId));
 }
@@ -153,7 +153,7 @@ function isActive(workspaceId: string) {
   return and(eq(apiKeys.workspaceId, workspaceId), isNull(apiKeys.revokedAt));
 }
 
-/** A key of a workspace, revoked or not. */
+/** Finds a key of a workspace, revoked or not. */
 export function findKey(db: Database, workspaceId: string, keyId: string) {
   return findOwn(db, apiKeys, workspaceId, keyId);
 }

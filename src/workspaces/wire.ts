@@ -169,7 +169,7 @@ export function usageCounts(found: FoundUsage, counts: readonly { flow: string; 
   };
 }
 
-/** The usage of the period that a time falls into. */
+/** Returns the usage of the period that a time falls into. */
 export function toUsage(plan: Plan, limits: Limits, usage: Usage["usage"], atMs: number): Usage {
   const { startMs, endMs } = periodBounds(atMs);
   return {

@@ -61,7 +61,7 @@ export async function decryptSecret(env: Env, stored: string, context: string): 
 }
 
 /**
- * The state of a stored secret by its key id; nothing is decrypted.
+ * Returns the state of a stored secret by its key id; nothing is decrypted.
  * @param stored the secret, or its first `SECRET_HEAD_LENGTH` characters.
  */
 export async function stateOfSecret(env: Env, stored: string): Promise<SecretState> {
@@ -72,17 +72,17 @@ export async function stateOfSecret(env: Env, stored: string): Promise<SecretSta
   return at === 0 ? "current" : "outdated";
 }
 
-/** The id of one value of a configured secret. Stored secrets and API keys name their value by its id, which does not reveal it. */
+/** Returns the id of one value of a configured secret. Stored secrets and API keys name their value by its id, which does not reveal it. */
 export async function keyIdOf(value: string): Promise<string> {
   return (await storageKey(value)).id;
 }
 
-/** The ids of several values. */
+/** Returns the ids of several values of configured secrets. */
 export function keyIdsOf(values: readonly string[]): Promise<string[]> {
   return Promise.all(values.map(keyIdOf));
 }
 
-/** The ids of the keys that stored secrets in a text were encrypted with. */
+/** Returns the ids of the keys that stored secrets in a text were encrypted with. */
 export function keyIdsIn(text: string): string[] {
   return [...text.matchAll(STORED_SECRET)].map(([, keyId]) => keyId!);
 }

@@ -20,13 +20,13 @@ interface TokenEncoding {
   decode(text: string): Uint8Array;
 }
 
-/** The token of a payload of `payloadBytes` bytes. */
+/** Creates the token of a payload of `payloadBytes` bytes. */
 export async function mintToken(format: TokenFormat, payload: Uint8Array, secret: string): Promise<string> {
   const mac = await macOf(format, payload, secret);
   return format.prefix + format.encoding.encode(new Uint8Array([...payload, ...mac]));
 }
 
-/** A genuine token's payload, and the index of the secret that signed it; undefined for any other text. */
+/** Verifies a token. Returns the payload of a genuine one and the index of the secret that signed it; undefined for any other text. */
 export async function verifyToken(
   format: TokenFormat,
   token: string,

@@ -2,18 +2,18 @@ import { bindingName, databaseOf, MAX_DATABASES } from "./shard-map.ts";
 import { unboundDatabaseError } from "./database-errors.ts";
 import { shardOf } from "./ids.ts";
 
-/** The databases that are bound, by number. Their numbers may have gaps. */
+/** Lists the databases that are bound, by number. Their numbers may have gaps. */
 export function boundDatabases(env: Env): number[] {
   return Array.from({ length: MAX_DATABASES }, (_, database) => database).filter((database) => bindingOf(env, database) !== undefined);
 }
 
-/** The binding of a database, if it is bound. */
+/** Returns the binding of a database; undefined if it is not bound. */
 export function bindingOf(env: Env, database: number): D1Database | undefined {
   return (env as unknown as Record<string, D1Database | undefined>)[bindingName(database)];
 }
 
 /**
- * The binding of a database.
+ * Returns the binding of a database.
  * @throws Fault if it is not bound.
  */
 export function requireBinding(env: Env, database: number): D1Database {
@@ -22,13 +22,13 @@ export function requireBinding(env: Env, database: number): D1Database {
   return binding;
 }
 
-/** Whether the database of a record is bound. */
+/** Returns whether the database of a record is bound. */
 export function hasDatabase(env: Env, id: string): boolean {
   const database = databaseOf(env, shardOf(id));
   return database !== undefined && bindingOf(env, database) !== undefined;
 }
 
-/** Whether the map has a database for a record, bound or not. */
+/** Returns whether the map has a database for a record, bound or not. */
 export function isMapped(env: Env, id: string): boolean {
   return databaseOf(env, shardOf(id)) !== undefined;
 }

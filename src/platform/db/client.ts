@@ -35,7 +35,7 @@ export function newOperation(
 }
 
 /**
- * The database of a record, by its id.
+ * Returns the database of a record, by its id.
  * @throws Fault when the map has no bound database for it.
  */
 export function dbFor(env: Env, id: string, meter: Meter): Database {
@@ -62,7 +62,7 @@ function dbOfShards(env: Env, shards: readonly number[], meter: Meter): Database
 }
 
 /**
- * A whole database, by its number. It may hold former or incomplete copies of shards, which only `isServedHere` tells apart.
+ * Returns a whole database, by its number. It may hold former or incomplete copies of shards, which only `isServedHere` tells apart.
  * @throws Fault when it is not bound.
  */
 export function wholeDatabase(env: Env, database: number, meter: Meter): Database {
@@ -70,7 +70,7 @@ export function wholeDatabase(env: Env, database: number, meter: Meter): Databas
   return metered((statements) => binding.batch(statements.map((statement) => prepareIn(binding, statement))), meter);
 }
 
-/** The database of the directories across workspaces, DB. */
+/** Returns the database of the directories across workspaces, DB. */
 export function directoryDb(env: Env, meter: Meter): Database {
   return wholeDatabase(env, 0, meter);
 }
@@ -78,7 +78,7 @@ export function directoryDb(env: Env, meter: Meter): Database {
 /** Runs statements as one batch, in the database that it chooses. */
 type Run = (statements: StatementText[]) => Promise<D1Result[]>;
 
-/** A database whose round trips are counted. */
+/** Returns a database whose round trips are counted. */
 export function metered(run: Run, meter: Meter): Database {
   return drizzle(new MeteredDatabase(run, meter) as unknown as D1Database);
 }

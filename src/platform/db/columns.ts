@@ -171,16 +171,17 @@ export interface Persona {
 }
 
 /** A case of several turns. The messages of fixed turns are the previous questions and the question of its row. */
-export interface Rehearsal {
-  /** What the conversation is tried with, apart from fixed messages. Cases that differ in it are different. */
+export interface MultiTurnCase {
+  /** What the conversation runs with, apart from fixed messages. Cases that differ in it are different. */
   setting: { persona: Persona | null; tools: Record<string, unknown> };
   /** The expectations of each fixed turn. */
   turns: (Expectation | null)[];
 }
 
-/** The expectations of a case. Those of a rehearsal are of its whole conversation. */
+/** The expectations of a case. Those of a case of several turns are of its whole conversation. */
 export interface CaseExpectation extends Expectation {
-  rehearsal?: Rehearsal | undefined;
+  /** Undefined for a case of one question. */
+  rehearsal?: MultiTurnCase | undefined;
 }
 
 /** The labels of a source or of a curated answer. Filters refer to them. */

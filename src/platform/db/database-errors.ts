@@ -4,7 +4,7 @@ import { bindingName } from "./shard-map.ts";
 /** Begins the error for workspaces whose objects are not in the jurisdiction of their database, where the same names have empty objects. */
 const MOVED = "The workspaces' objects are in another jurisdiction";
 
-/** The error for a workspace that the configuration moves to another jurisdiction. */
+/** Returns the error for a workspace that the configuration moves to another jurisdiction. */
 export function movedError(database: number, jurisdiction: string | null): Fault {
   const place = jurisdiction === null ? "in none" : `in ${jurisdiction}`;
   return new Fault(`${MOVED}: those of ${bindingName(database)} were created ${place}`);
@@ -22,18 +22,18 @@ export const HELD = "shard_held";
 /** This message, and those of the guard in placement.ts: the same call may succeed later. */
 export const SHARD_IS_MOVING = /\bshard_(?:held|left|arriving)\b/;
 
-/** The error for a database that is not bound. */
+/** Returns the error for a database that is not bound. */
 export function unboundDatabaseError(database: number): Fault {
   return new Fault(`${UNBOUND} as ${bindingName(database)}`);
 }
 
-/** The error for an identifier whose logical shard has no database. */
+/** Returns the error for an identifier whose logical shard has no database. */
 export function unmappedShardError(shard: number): Fault {
   return new Fault(`${UNBOUND} for shard ${shard}: add it to SHARD_MAP`);
 }
 
 /**
- * What the operator must repair if an error comes from a database that is not bound, lacks migrations or is full, as a sentence for
+ * Returns what the operator must repair if an error comes from a database that is not bound, lacks migrations or is full, as a sentence for
  * the log; undefined for other errors. It reads the error's text, since an error keeps nothing else when it leaves a Durable Object.
  */
 export function explainDatabaseError(error: unknown): string | undefined {

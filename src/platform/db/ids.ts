@@ -10,8 +10,8 @@ let lastMs = 0;
 let counter = 0;
 
 /**
- * A new UUIDv7 (RFC 9562, method 1: a counter in `rand_a`, so that the ids of one isolate increase). The last byte is the
- * shard, which determines the database of the record.
+ * Creates a UUIDv7 (RFC 9562, method 1: a counter in `rand_a`, so that the ids of one isolate increase). The last byte is the shard, which
+ * determines the database of the record.
  */
 export function newId(shard: number, nowMs: number): string {
   const bytes = randomBytes();
@@ -44,14 +44,14 @@ export function resetIdClock(): void {
   lastMs = 0;
 }
 
-/** The UUIDv7 of a time and 16 random bytes. */
+/** Returns the UUIDv7 of a time and 16 random bytes. */
 export function seededId(shard: number, atMs: number, random: Uint8Array): string {
   const bytes = Uint8Array.from(random);
   return composeId(bytes, atMs, (bytes[6]! << 8) | bytes[7]!, shard);
 }
 
 /**
- * Ids that are derived from a seed, so that repeated work creates the same ones.
+ * Derives ids from a seed, so that repeated work creates the same ones.
  * @returns a function that gives the next id, in a shard; it throws a Fault at the fifth call.
  */
 export async function seededIds(seed: string, atMs: number): Promise<(shard: number) => string> {
@@ -77,17 +77,17 @@ function composeId(bytes: Uint8Array, atMs: number, randomA: number, shard: numb
   return formatUuid(bytes);
 }
 
-/** A prefix that sorts before every id created at `atMs` or later, and after every earlier one. */
+/** Returns a prefix that sorts before every id created at `atMs` or later, and after every earlier one. */
 export function firstIdAt(atMs: number): string {
   return composeId(new Uint8Array(16), atMs, 0, 0).slice(0, TIME_LENGTH);
 }
 
-/** The time in an id, Unix milliseconds. */
+/** Returns the time in an id, in Unix milliseconds. */
 export function timeOf(id: string): number {
   return Number.parseInt(id.slice(0, TIME_LENGTH).replace("-", ""), 16);
 }
 
-/** The shard of an id: its last byte. */
+/** Returns the shard of an id: its last byte. */
 export function shardOf(id: string): number {
   return Number.parseInt(id.slice(-2), 16);
 }
@@ -102,18 +102,18 @@ export function fractionOf(id: string): number {
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Whether a text is an id in canonical form. */
+/** Returns whether a text is an id in canonical form. */
 export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** A UUID's 16 bytes as text, lower case. */
+/** Formats the 16 bytes of a UUID as text, in lower case. */
 export function formatUuid(bytes: Uint8Array): string {
   const hex = bytes.toHex();
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** A UUID's text as 16 bytes. */
+/** Parses the text of a UUID into its 16 bytes. */
 export function parseUuid(id: string): Uint8Array {
   return Uint8Array.fromHex(id.replaceAll("-", ""));
 }

@@ -40,13 +40,13 @@ export function isServedHere(workspaceId: Column | SQL): SQL {
     AND (moved.state IN ('left', 'arriving') OR moved.state = 'held' AND moved.held_until > unixepoch() * 1000))`;
 }
 
-/** A logical shard as text, as the identifiers of its records end. */
+/** Returns a logical shard as the two hexadecimal digits with which the identifiers of its records end. */
 export function shardCode(shard: number): string {
   return shard.toString(16).padStart(2, "0");
 }
 
 /**
- * The database in which a shard was last found, otherwise that of the map.
+ * Returns the database in which a shard was last found, otherwise that of the map.
  * @throws Fault if the map leaves the shard out.
  */
 export function placeOf(env: Env, shard: number): number {

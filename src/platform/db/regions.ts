@@ -10,12 +10,12 @@ export type Region = Location | Jurisdiction;
 
 export const REGIONS: readonly [Region, ...Region[]] = [...LOCATIONS, ...JURISDICTIONS];
 
-/** Whether a text names a region. */
+/** Returns whether a text names a region. */
 export function isRegion(text: string): text is Region {
   return (REGIONS as readonly string[]).includes(text);
 }
 
-/** The region as a jurisdiction; null if it is none. */
+/** Returns the region as a jurisdiction; null if it is none. */
 export function jurisdictionOf(region: Region | undefined): Jurisdiction | null {
   return JURISDICTIONS.find((jurisdiction) => jurisdiction === region) ?? null;
 }

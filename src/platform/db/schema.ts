@@ -697,7 +697,7 @@ export const evaluationCases = sqliteTable(
     confidence: real("confidence"),
     /** Whether the expected source was found; null if none is expected. */
     sourceFound: integer("source_found", { mode: "boolean" }),
-    /** How the answer came about: see chat/trace-wire.ts. Until a rehearsal has ended, its conversation so far: see evaluations/rehearsal.ts. */
+    /** How the answer came about: see chat/trace-wire.ts. A case of several turns that has not ended has its conversation so far. */
     trace: json<Record<string, unknown>>("trace", "{}"),
   },
   (t) => [primaryKey({ columns: [t.workspaceId, t.evaluationId, t.position] })],

@@ -9,17 +9,17 @@ export const ALL_SHARDS: readonly number[] = Array.from({ length: SHARDS }, (_, 
 /** The highest number of D1 databases, so that each can hold a shard. */
 export const MAX_DATABASES = 256;
 
-/** The name of a database's D1 binding, by its number: DB, DB_1, DB_2, … */
+/** Returns the name of a database's D1 binding, by its number: DB, DB_1, DB_2, … */
 export function bindingName(database: number): string {
   return database === 0 ? "DB" : `DB_${database}`;
 }
 
-/** The database that the map gives to a logical shard; undefined if the map leaves it out. */
+/** Returns the database that the map gives to a logical shard; undefined if the map leaves it out. */
 export function databaseOf(env: { readonly SHARD_MAP?: string }, shard: number): number | undefined {
   return shardMap(env.SHARD_MAP ?? "")?.[shard];
 }
 
-/** The databases that the map names, in order. */
+/** Lists the databases that the map names, in order. */
 export function mappedDatabases(env: { readonly SHARD_MAP?: string }): number[] {
   const databases = (shardMap(env.SHARD_MAP ?? "") ?? []).filter((database) => database !== undefined);
   return [...new Set(databases)].toSorted((a, b) => a - b);
@@ -27,7 +27,7 @@ export function mappedDatabases(env: { readonly SHARD_MAP?: string }): number[] 
 
 const NUMBERS = new Map(Array.from({ length: MAX_DATABASES }, (_, database) => [bindingName(database), database]));
 
-/** The number of the database that a binding names; undefined if it names none. */
+/** Returns the number of the database that a binding names; undefined if it names none. */
 export function databaseNumber(binding: string): number | undefined {
   return NUMBERS.get(binding);
 }

@@ -19,7 +19,10 @@ interface ShardCount {
   workspacesCount: number;
 }
 
-/** The shard for a new workspace: one of those with the fewest workspaces, at random. Undefined if there is none to choose from. */
+/**
+ * Chooses the shard for a new workspace: one of those with the fewest workspaces, at random. Returns undefined if there is none to choose
+ * from.
+ */
 export function chooseShard(open: readonly number[], counts: readonly ShardCount[]): number | undefined {
   const countOf = new Map(counts.map(({ shard, workspacesCount }) => [shard, workspacesCount]));
   const fewest = Math.min(...open.map((shard) => countOf.get(shard) ?? 0));
@@ -28,8 +31,8 @@ export function chooseShard(open: readonly number[], counts: readonly ShardCount
 }
 
 /**
- * Those of these databases that have room for new workspaces, by one parallel query to each. A database that fails or lacks migrations is left
- * out and logged.
+ * Lists those of these databases that have room for new workspaces, by one parallel query to each. A database that fails or lacks
+ * migrations is left out and logged.
  */
 export async function listOpenDatabases(env: Env, meter: Meter, databases: readonly number[]): Promise<number[]> {
   const isOpen = databases.map(async (database) => {
@@ -91,12 +94,12 @@ export function listOwnShards(db: Database) {
     .where(sql`${shard} NOT IN (SELECT ${shardMoves.shard} FROM ${shardMoves})`);
 }
 
-/** How many workspaces each logical shard holds, from the directory; a shard without workspaces may have no row. */
+/** Lists how many workspaces each logical shard holds, from the directory. Shards without workspaces are left out. */
 export function listShards(directory: Database) {
   return directory.select().from(shards).where(gt(shards.workspacesCount, 0));
 }
 
-/** A trivial query: its result's `meta.size_after` is the size of the database. */
+/** Reads the size of a database, as `meta.size_after` of the result of a trivial query. */
 export function readSize(db: Database) {
   return db.run(sql`SELECT 1`);
 }

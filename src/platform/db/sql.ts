@@ -28,8 +28,8 @@ export async function transact<const After extends Reads, const Before extends R
 }
 
 /**
- * An insert that takes place only if `condition` holds when it runs: D1 has no interactive transactions, so a write carries
- * its own conditions. Omitted columns get their defaults.
+ * Inserts a row only if `condition` holds when the statement runs: D1 has no interactive transactions, so a write carries its own
+ * conditions. Omitted columns get their defaults.
  * @param from a FROM clause that `values` and `condition` may refer to: a row is inserted for each of its rows.
  */
 export function insertWhere<Table extends SQLiteTable>(
@@ -73,7 +73,7 @@ export function isOwn(table: TableOf<"id">, workspaceId: string | SQL, id: strin
   return and(eq(table.id, id), eq(table.workspaceId, workspaceId))!;
 }
 
-/** The row with this id, if it is the workspace's. */
+/** Finds the row with this id, if it is the workspace's. */
 export function findOwn<Table extends TableOf<"id">>(db: Database, table: Table, workspaceId: string | SQL, id: string | SQL) {
   return db
     .select()
@@ -177,7 +177,7 @@ export function importCompleted(workspaceId: Column | SQL): SQL {
   return sql`NOT EXISTS (SELECT 1 FROM ${workspaceImports} i WHERE i.workspace_id = ${workspaceId} AND i.completed_at IS NULL)`;
 }
 
-/** SQL that gives a new id in a workspace's shard for each row of its statement, for rows that are created by SQL only. */
+/** Returns SQL that gives a new id in a workspace's shard for each row of its statement, for rows that are created by SQL only. */
 export function newIdSql(workspaceId: string, nowMs: number): SQL {
   // A UUIDv7 begins with a 48-bit time: 12 hex digits with a dash after the eighth.
   const time = sql`printf('%012x', ${nowMs})`;

@@ -20,7 +20,7 @@ interface DnsAnswer {
 }
 
 /**
- * All addresses of a host name, IPv4 and IPv6. Nothing is cached here, since the resolver caches what may be cached.
+ * Looks up all addresses of a host name, IPv4 and IPv6. Nothing is cached here, since the resolver caches what may be cached.
  * @throws when the resolver gives no valid answer.
  */
 export async function addressesOf(resolver: string, host: string, signal: AbortSignal): Promise<string[]> {

@@ -30,8 +30,8 @@ export async function checkTarget(env: Env, url: string, policy: UrlPolicy, sign
 }
 
 /**
- * Why this deployment may not request a URL, judged only by the URL's text, as a clause for a message. On a developer's machine the
- * clause also says how to allow it.
+ * Returns why this deployment may not request a URL, judged only by the URL's text, as a clause for a message; undefined if it may. On a
+ * developer's machine the clause also says how to allow it.
  */
 export function targetProblem(env: Env, url: string, policy: UrlPolicy): string | undefined {
   const problem = urlProblem(url, policy, allowsPrivateTargets(env));
@@ -56,7 +56,7 @@ async function checkHost(resolver: string, host: string, signal: AbortSignal): P
 const GLOBAL_UNICAST_V6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * Whether an IP address, as DNS answers write it, is public. An IPv6 address that embeds an IPv4 address (mapped, NAT64, 6to4,
+ * Returns whether an IP address, as DNS answers write it, is public. An IPv6 address that embeds an IPv4 address (mapped, NAT64, 6to4,
  * Teredo) is not: a public host does not need one.
  */
 export function isPublicAddress(text: string): boolean {

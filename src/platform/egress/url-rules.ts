@@ -40,8 +40,8 @@ const COMPLETE_URL = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]+)/i;
 const WRITTEN_PORT = /:(\d+)$/;
 
 /**
- * Why a URL may not be requested, as a clause for a message; undefined if its text allows it. `checkTarget` also checks what
- * its host resolves to.
+ * Returns why a URL may not be requested, as a clause for a message; undefined if its text allows it. `checkTarget` also checks what its
+ * host resolves to.
  * @param allowsPrivate allows http, every port and every host, for receivers on a developer's machine.
  */
 export function urlProblem(raw: string, policy: UrlPolicy, allowsPrivate: boolean): string | undefined {
@@ -62,7 +62,7 @@ export function urlProblem(raw: string, policy: UrlPolicy, allowsPrivate: boolea
   return isOpen ? undefined : `its port is not one of ${policy.ports.join(", ")}`;
 }
 
-/** Whether a URL is refused only for its private host, so that a developer may allow it on their machine. */
+/** Returns whether a URL is refused only for its private host, so that a developer may allow it on their machine. */
 export function isAllowedWhenPrivate(raw: string, policy: UrlPolicy): boolean {
   return urlProblem(raw, policy, true) === undefined && hostProblem(new URL(raw).hostname) !== undefined;
 }

@@ -141,12 +141,12 @@ export function payloadTooLarge(maxBytes: number): ApiError<"payload_too_large">
   return new ApiError("payload_too_large", `The body is too large: send at most ${maxBytes.toLocaleString("en")} bytes.`);
 }
 
-/** An optional JSON body in a route's `request`. A request without a body is read as `{}`. */
+/** Returns an optional JSON body for a route's `request`. A request without a body is read as `{}`. */
 export function optionalJsonBody<Schema extends z.ZodType>(schema: Schema) {
   return { required: false as const, content: { "application/json": { schema } } };
 }
 
-/** The required JSON body in a route's `request`. */
+/** Returns a required JSON body for a route's `request`. */
 export function jsonBody<Schema extends z.ZodType>(schema: Schema) {
   return { required: true as const, content: { "application/json": { schema } } };
 }

@@ -22,7 +22,7 @@ export function checking(...checks: Check[]): MiddlewareHandler<AppEnv> {
   return async (c, next) => (await runChecks(c, checks)) ?? next();
 }
 
-/** Whether a request asks for a WebSocket. */
+/** Returns whether a request asks for a WebSocket. */
 export function isUpgrade(c: AppContext): boolean {
   return c.req.header("Upgrade")?.toLowerCase() === "websocket";
 }

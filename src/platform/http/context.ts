@@ -62,7 +62,7 @@ export type AppContext = Context<AppEnv>;
 
 const BEARER = /^Bearer +(\S+) *$/i;
 
-/** The token of the Authorization header (RFC 6750), or that of the console's session; undefined without one. */
+/** Returns the token of the Authorization header (RFC 6750), or that of the console's session; undefined without one. */
 export function bearerToken(c: AppContext): string | undefined {
   return c.get("credential") ?? BEARER.exec(c.req.header("Authorization") ?? "")?.[1];
 }

@@ -18,7 +18,7 @@ const NEXT_CURSOR = "X-Next-Cursor";
 /** The columns of a list as CSV: the name of each, and what a record has in it. */
 export type CsvColumns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
 
-/** Whether the caller asks for a list as CSV. */
+/** Returns whether the caller asks for a list as CSV. */
 export function wantsCsv(c: AppContext): boolean {
   return /^\s*text\/csv\b/i.test(c.req.header("Accept") ?? "");
 }
@@ -66,8 +66,8 @@ interface CsvList<Row, Item> {
 }
 
 /**
- * A part of a list as CSV (RFC 4180, UTF-8), read page by page as the client takes it. A header has the cursor of the next part. A
- * failure aborts the response.
+ * Responds with a part of a list as CSV (RFC 4180, UTF-8), which is read page by page as the client takes it. A header has the cursor of
+ * the next part. A failure aborts the response.
  */
 export async function csvResponse<Row, Item>(c: AppContext, list: CsvList<Row, Item>): Promise<Response> {
   const { columns, cursor, isOldestFirst = false, readRows, positionOf, toItem } = list;

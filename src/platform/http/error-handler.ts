@@ -79,7 +79,7 @@ const TRANSIENT = [
 ];
 
 /**
- * Whether the same call may succeed later. This is read from the message, the only thing that an error keeps when it leaves a
+ * Returns whether the same call may succeed later. This is read from the message, the only thing that an error keeps when it leaves a
  * Durable Object, and from the messages of its causes, since the database driver wraps the errors of D1.
  */
 export function isTransient(error: unknown): boolean {

@@ -9,7 +9,7 @@ const TIMESTAMP = z.string().meta({ format: "date-time", example: "2026-01-31T12
 
 const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
-/** An id: any UUID, turned into lower case. */
+/** Returns the schema of an id: any UUID, turned into lower case. */
 export const uuid = () => UUID;
 
 const MAX_SLUG_LENGTH = 63;
@@ -23,14 +23,14 @@ const AGENT_REF = z
   )
   .meta({ type: "string", description: "The agent's id or slug.", example: "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00" });
 
-/** An agent in a request, by its id or slug. The router turns the slug in a field `agent_id` into the id. */
+/** Returns the schema of an agent in a request, by its id or slug. The router turns the slug in a field `agent_id` into the id. */
 export const agentRef = () => AGENT_REF;
 
 const MAX_PERSON_NAME_LENGTH = 120;
 
 const HAS_CONTENT = /[^\s\p{Cc}\p{Cf}]/u;
 
-/** A text that people read: it is not empty, and not only white space and control characters. */
+/** Returns the schema of a text that people read: it is not empty, and not only white space and control characters. */
 export const filledText = (maxLength: number) =>
   z
     .string()
@@ -40,25 +40,25 @@ export const filledText = (maxLength: number) =>
 
 const toLine = (text: string) => toSingleLine(text, text.length);
 
-/** The name of a person, as one line: line breaks and other control characters become spaces. */
+/** Returns the schema of the name of a person, as one line: line breaks and other control characters become spaces. */
 export const personName = () => z.string().max(MAX_PERSON_NAME_LENGTH).overwrite(toLine);
 
-/** A name of a person that is not empty, as one line. */
+/** Returns the schema of a name of a person that is not empty, as one line. */
 export const filledPersonName = () => filledText(MAX_PERSON_NAME_LENGTH).overwrite(toLine);
 
-/** An email address as HTML's `<input type="email">` accepts it, with a domain that has a dot. */
+/** Returns the schema of an email address as HTML's `<input type="email">` accepts it, with a domain that has a dot. */
 export const emailAddress = () =>
   z
     .email({ pattern: z.regexes.html5Email, abort: true })
     .refine((address) => address.includes(".", address.indexOf("@")), valueErrorParams("use an address whose domain has a dot"));
 
-/** A time in a response: RFC 3339 in UTC with milliseconds. */
+/** Returns the schema of a time in a response: RFC 3339 in UTC with milliseconds. */
 export const timestamp = () => TIMESTAMP;
 
 const INTEGER = /^[+-]?[0-9]+$/;
 
 /**
- * A whole number in a query, in decimal digits.
+ * Returns the schema of a whole number in a query, in decimal digits.
  * @param bounds `instead` tells the caller what to do instead of sending a number that is too large.
  */
 export function integerQuery(bounds: { min: number; max: number; default: number; instead?: string }) {
@@ -80,7 +80,7 @@ export function integerQuery(bounds: { min: number; max: number; default: number
 
 const rfc3339 = z.iso.datetime({ offset: true, local: true });
 
-/** A time in a query: RFC 3339, in UTC if it has no offset, turned into milliseconds. */
+/** Returns the schema of a time in a query: RFC 3339, in UTC if it has no offset, turned into milliseconds. */
 export function timeQuery() {
   return z
     .string()
@@ -96,7 +96,7 @@ export function timeQuery() {
     .meta({ type: "string", format: "date-time", example: "2026-01-31T12:00:00Z" });
 }
 
-/** Unix milliseconds as a time in a response. */
+/** Formats Unix milliseconds as a time in a response. */
 export function toTimestamp(ms: number): string {
   return new Date(ms).toISOString();
 }
@@ -114,8 +114,8 @@ type Stored<Name, Value> = Name extends `${string}_at` ? (null extends Value ? n
 type ColumnsOf<Fields> = { [Name in keyof Fields as CamelCase<Name>]: Stored<Name, Fields[Name]> };
 
 /**
- * The wire record of a row, in the order of its schema. A field's value is that of the column with the same name in camel case;
- * a time (`…_at`) is written as RFC 3339. Fields without such a column are given as `own`.
+ * Returns the wire record of a row, in the order of its schema. A field's value is that of the column with the same name in camel case; a
+ * time (`…_at`) is written as RFC 3339. Fields without such a column are given as `own`.
  */
 export function toRecord<Schema extends z.ZodObject, Own extends Partial<z.infer<Schema>>>(
   schema: Schema,
@@ -149,7 +149,7 @@ function fieldsOf(schema: z.ZodObject): RecordField[] {
   return fields;
 }
 
-/** A slug: lower-case letters, digits and single hyphens between them. */
+/** Returns the schema of a slug: lower-case letters, digits and single hyphens between them. */
 export const slug = () =>
   z
     .string()

@@ -97,16 +97,16 @@ function hashRequest(c: AppContext, body: Uint8Array = new Uint8Array()): Promis
 }
 
 /**
- * For operations whose response holds a secret: if another API key repeats the request, it gets a conflict instead of the response.
- * Every other response is repeated for each key that passes the checks of the operation.
+ * Binds a response to the API key of its request, for operations whose response holds a secret: if another API key repeats the request, it
+ * gets a conflict instead of the response. Every other response is repeated for each key that passes the checks of the operation.
  */
 export const bindToApiKey: Check = (c) => {
   c.set("isBoundToApiKey", true);
 };
 
 /**
- * For operations that recognize a concurrent retry by its derived ids and give both requests the same response: the retry runs
- * instead of being refused with 409. A streamed response therefore needs no copy here.
+ * Lets a concurrent retry run instead of refusing it with 409, for operations that recognize it by its derived ids and give both requests
+ * the same response. A streamed response therefore needs no copy here.
  */
 export const joinRetries: Check = (c) => {
   c.set("joinsRetries", true);

@@ -115,7 +115,7 @@ function fail(error: string, ...path: string[]): FormResult {
   return { ok: false, item: { loc: ["body", ...path], ...valueError(error), input: null } };
 }
 
-/** The form with a file in a route's `request`. */
+/** Returns a form with a file for a route's `request`. */
 export function formBody<Schema extends z.ZodType>(schema: Schema) {
   return { required: true as const, content: { "multipart/form-data": { schema } } };
 }

@@ -13,7 +13,7 @@ export const pageQuery = z.object({
   offset: integerQuery(OFFSET),
 });
 
-/** The envelope of every list. */
+/** Returns the schema of a page, which is the envelope of every list. */
 export function pageOf<Item extends z.ZodType>(item: Item, name: string) {
   return z
     .object({
@@ -26,12 +26,12 @@ export function pageOf<Item extends z.ZodType>(item: Item, name: string) {
     .openapi(name);
 }
 
-/** One page of a list of `total` records. */
+/** Returns one page of a list of `total` records. */
 export function toPage<Item>(data: Item[], total: number, { limit, offset }: { limit: number; offset: number }) {
   return { data, total, limit, offset, has_more: offset + data.length < total };
 }
 
-/** A list without paging, in the same envelope. */
+/** Returns a list without paging, in the same envelope. */
 export function wholePage<Item>(data: Item[]) {
   return { data, total: data.length, limit: data.length, offset: 0, has_more: false };
 }
@@ -60,7 +60,7 @@ export const cursorQuery = pageQuery.extend({
     }),
 });
 
-/** The envelope of long lists. */
+/** Returns the schema of a page of a long list, which also has a cursor. */
 export function cursorPageOf<Item extends z.ZodType>(item: Item, name: string) {
   return pageOf(item, `${name}Base`)
     .extend({ next_cursor: z.string().nullable().meta({ description: "Null on the last page." }) })
@@ -68,7 +68,7 @@ export function cursorPageOf<Item extends z.ZodType>(item: Item, name: string) {
 }
 
 /**
- * One page of a long list.
+ * Returns one page of a long list.
  * @param rows one record more than the page holds, if there is one.
  */
 export function toCursorPage<Row, Item>(
@@ -91,7 +91,7 @@ export function toCursorPage<Row, Item>(
   };
 }
 
-/** The cursor with which a list continues after the record at a position. */
+/** Returns the cursor with which a list continues after the record at a position. */
 export function encodeCursor({ atMs, id }: Position): string {
   return BASE64URL.encode(new TextEncoder().encode(JSON.stringify([atMs, id])));
 }

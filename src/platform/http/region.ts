@@ -29,7 +29,7 @@ export function markForwarded(request: Request): Request {
   return request;
 }
 
-/** Whether a request came through its region's entry. */
+/** Returns whether a request came through its region's entry. */
 export function isForwarded(c: AppContext): boolean {
   return forwarded.has(c.req.raw);
 }
@@ -56,7 +56,7 @@ export function inRegionOf(parameter: string): Check {
 /** The header of forwarded requests of a session. Anybody may send it, since a session may do nothing that its credential may not. */
 const SESSION_HEADER = "X-Support-Agent-Session";
 
-/** Whether a session of the console sent the request, here or at the edge that forwarded it. */
+/** Returns whether a session of the console sent the request, here or at the edge that forwarded it. */
 export function isOfSession(c: AppContext): boolean {
   return c.get("credential") !== undefined || c.req.header(SESSION_HEADER) !== undefined;
 }

@@ -111,34 +111,34 @@ const EXAMPLES: Record<ErrorStatus, { code: ErrorCode; message: string }> = {
 
 const INVALID_ITEM = { loc: ["body", "name"], msg: "Field required", type: "missing", input: {} };
 
-/** The body of an error response, as an example. */
+/** Returns the body of an error response, as an example. */
 export function errorExample(status: ErrorStatus, error = EXAMPLES[status]) {
   const body = { error: { ...error, request_id: REQUEST_ID } };
   return status === 422 ? { detail: [INVALID_ITEM], ...body } : body;
 }
 
-/** A JSON response, for a route's `responses`. */
+/** Documents a JSON response, for a route's `responses`. */
 export function jsonResponse<Schema extends z.ZodType>(schema: Schema, description: string) {
   return { description, headers: HEADERS, content: { "application/json": { schema } } };
 }
 
-/** A response as JSON or as a stream of events, by the request's Accept header. */
+/** Documents a response that is JSON or a stream of events, by the request's Accept header. */
 export function streamableResponse<Schema extends z.ZodType>(schema: Schema, description: string, events: z.ZodString) {
   const response = jsonResponse(schema, description);
   return { ...response, content: { ...response.content, "text/event-stream": { schema: events } } };
 }
 
-/** A response that is a stream of events. */
+/** Documents a response that is a stream of events. */
 export function eventStreamResponse(description: string, events: z.ZodString) {
   return { description, headers: HEADERS, content: { "text/event-stream": { schema: events } } };
 }
 
-/** A response without a body. */
+/** Documents a response without a body. */
 export function emptyResponse(description: string) {
   return { description, headers: HEADERS };
 }
 
-/** The documented error responses of a route: those of every operation, and `statuses`. */
+/** Documents the error responses of a route: those of every operation, and `statuses`. */
 export function errorResponses(...statuses: ErrorStatus[]) {
   const all = [...ALWAYS, ...statuses].sort((a, b) => a - b);
   return Object.fromEntries(all.map((status) => [status, ERROR_RESPONSES[status]]));

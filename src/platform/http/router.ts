@@ -26,8 +26,8 @@ interface RouteChecks {
 type RegisteredRoute = RouteConfig & BodyLimits & RouteChecks & { getRoutingPath(): string; "x-scope"?: string };
 
 /**
- * A router whose `openapi` documents a route and validates its path, query and body together, so that one response lists
- * every failed check; the library's own `openapi` stops at the first target.
+ * Creates a router whose `openapi` documents a route and validates its path, query and body together, so that one response lists every
+ * failed check; the library's own `openapi` stops at the first target.
  * @param tag the group of its routes in the OpenAPI document.
  */
 export function createRouter(tag?: string, options: RouterOptions = {}): OpenAPIHono<AppEnv> {
@@ -49,7 +49,7 @@ export function createRouter(tag?: string, options: RouterOptions = {}): OpenAPI
   return router;
 }
 
-/** A router of the operator's surface, where a body with fields that the operation does not know is refused. */
+/** Creates a router of the operator's surface, where a body with fields that the operation does not know is refused. */
 export function createStrictRouter(tag: string): OpenAPIHono<AppEnv> {
   return createRouter(tag, { refusesUnknownFields: true });
 }

@@ -28,7 +28,7 @@ export interface UnknownField {
   known?: readonly string[];
 }
 
-/** The fields in a value that its schema ignores. A strict schema refuses them itself, and a record accepts any field. */
+/** Lists the fields in a value that its schema ignores. A strict schema refuses them itself, and a record accepts any field. */
 export function unknownFields(schema: z.ZodType, value: unknown): UnknownField[] {
   const def = schema.def as unknown as Definition;
   if (Array.isArray(value))
@@ -60,7 +60,7 @@ function under(name: string | number, fields: UnknownField[]): UnknownField[] {
 /** A name differs from a misspelt one by at most this many edits, and by fewer than half of its letters. */
 const MAX_EDITS = 2;
 
-/** The known name that is most similar to the name of an unknown field; undefined if none is similar. */
+/** Returns the known name that is most similar to the name of an unknown field; undefined if none is similar. */
 export function similarName({ path, known = [] }: UnknownField): string | undefined {
   const misspelt = String(path.at(-1)).toLowerCase();
   const candidates = known
@@ -87,7 +87,7 @@ function editDistance(one: string, other: string): number {
   return rows[one.length]![other.length]!;
 }
 
-/** Fields as a header's value: `tools.0.nmae;did_you_mean=name, colour`. */
+/** Formats fields as a header's value: `tools.0.nmae;did_you_mean=name, colour`. */
 export function toHeader(fields: readonly UnknownField[]): string {
   const names = fields.slice(0, MAX_NAMED).map((field) => {
     const similar = similarName(field);

@@ -25,7 +25,7 @@ interface CustomParams {
 }
 
 /**
- * The failed checks of one target in the form of Pydantic v2.
+ * Returns the failed checks of one target in the form of Pydantic v2.
  * @param raw the validated input, which zod's issues do not carry.
  */
 export function toItems(target: Target, issues: readonly Issue[], raw: unknown): ValidationItem[] {
@@ -72,7 +72,7 @@ function isSafeRange(issue: Issue): boolean {
   return issue.code === "too_small" && issue.minimum === Number.MIN_SAFE_INTEGER;
 }
 
-/** The zod parameters of a check that fails as Pydantic's `value_error`. */
+/** Returns the zod parameters of a check that fails as Pydantic's `value_error`. */
 export function valueErrorParams(message: string): { params: CustomParams } {
   return { params: valueError(message) };
 }
@@ -82,7 +82,7 @@ export function addProblem(ctx: z.RefinementCtx, problem: string | undefined, ..
   if (problem !== undefined) ctx.addIssue({ code: "custom", path, ...valueErrorParams(problem) });
 }
 
-/** The type, message and context of a failed check that is Pydantic's `value_error`. */
+/** Returns the type, message and context of a failed check that is Pydantic's `value_error`. */
 export function valueError(message: string) {
   return { type: "value_error", msg: message.charAt(0).toUpperCase() + message.slice(1), ctx: { error: message } };
 }

@@ -43,7 +43,7 @@ export function describeError(error: unknown): ErrorDescription {
 }
 
 /**
- * An error without personal data, to be thrown out of a Durable Object instead of the original: the platform logs the message.
+ * Returns an error without personal data, to be thrown out of a Durable Object instead of the original: the platform logs the message.
  * Messages of the platform and D1 are kept, so that callers can recognize transient errors.
  */
 export function withoutData(error: unknown): Fault {

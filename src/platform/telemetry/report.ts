@@ -115,7 +115,7 @@ const MAX_INDEX_BYTES = 96;
 /** This is longer than any name or id. */
 const MAX_BLOB_LENGTH = 128;
 
-/** The data point of a request or job; missing values are empty texts. */
+/** Returns the data point of a request or job; missing values are empty texts. */
 export function toDataPoint(reported: Report): AnalyticsEngineDataPoint {
   const { durationMs, cost, workspaceId } = reported;
   const isRequest = reported.event === "request";

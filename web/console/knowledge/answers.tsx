@@ -4,7 +4,7 @@ import { usePages } from "../lists.ts";
 import { SaveAnswer } from "../playground/save-answer.tsx";
 import { hasScope } from "../session.ts";
 import { Button, RecordButtons } from "../ui/button.tsx";
-import { Confirm } from "../ui/dialog.tsx";
+import { DeleteDialog } from "../ui/dialog.tsx";
 import { PagesCards } from "../ui/pages.tsx";
 import { Empty } from "../ui/states.tsx";
 import { attempt } from "../ui/toast.tsx";
@@ -58,15 +58,9 @@ export function Answers({ agentId }: { agentId: string }) {
         />
       )}
       {deleting && (
-        <Confirm
-          title="Delete this answer"
-          confirm="Delete"
-          isDanger
-          onClose={() => setDeleting(undefined)}
-          onConfirm={() => remove(deleting.id)}
-        >
+        <DeleteDialog title="Delete this answer" onClose={() => setDeleting(undefined)} onDelete={() => remove(deleting.id)}>
           <p>“{deleting.question}” is answered from the other knowledge again.</p>
-        </Confirm>
+        </DeleteDialog>
       )}
     </section>
   );

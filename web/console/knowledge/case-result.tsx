@@ -7,7 +7,7 @@ import { isConversation, type RunCase, type SourceName } from "./cases.ts";
 
 type Verdict = NonNullable<RunCase["verdict"]>;
 type Check = Schemas["EvaluationCheck"];
-type Turn = Schemas["EvaluationRehearsedTurn"];
+type Turn = Schemas["EvaluationCaseTurn"];
 
 export const VERDICT_WORDS: Record<Verdict, string> = { right: "Right", wrong: "Wrong", refused: "Refused", failed: "Failed" };
 
@@ -27,7 +27,7 @@ export function CaseResult({ one, sourceName }: Props) {
   const isOfTurns = isConversation(one);
   const checksOf = (turn: number | null) => checks.filter((check) => check.turn === turn);
   return (
-    <div class="stack rehearsal">
+    <div class="stack case-result">
       {persona && (
         <p class="quiet plain">
           The language model plays a visitor. Goal: {persona.goal}
@@ -41,7 +41,7 @@ export function CaseResult({ one, sourceName }: Props) {
         </TurnView>
       ))}
       {isOfTurns && one.end !== null && (
-        <section class="rehearsal-end" aria-label="At the end">
+        <section class="case-end" aria-label="At the end">
           <p class="quiet">{END_WORDS[one.end]}</p>
           <Checks checks={checksOf(null)} sourceName={sourceName} />
         </section>

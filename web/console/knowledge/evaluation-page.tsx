@@ -7,7 +7,7 @@ import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { TraceView } from "../trace.tsx";
 import { Button } from "../ui/button.tsx";
-import { Confirm, Dialog } from "../ui/dialog.tsx";
+import { DeleteDialog, Dialog } from "../ui/dialog.tsx";
 import { Select } from "../ui/field.tsx";
 import { countOf, Figure, formatConfidence, formatPercent } from "../ui/format.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
@@ -69,9 +69,9 @@ export function EvaluationPage({ agentId, id }: Props) {
             <Cases result={result} />
             {isAdding && <CaseDialog agentId={agentId} evaluation={result} onSaved={closeForm} onClose={closeForm} />}
             {isDeleting && (
-              <Confirm title={`Delete “${nameOf(result)}”`} confirm="Delete" isDanger onClose={() => setDeleting(false)} onConfirm={remove}>
+              <DeleteDialog title={`Delete “${nameOf(result)}”`} onClose={() => setDeleting(false)} onDelete={remove}>
                 <p>Its results are deleted, and its remaining cases do not run.</p>
-              </Confirm>
+              </DeleteDialog>
             )}
           </>
         )}

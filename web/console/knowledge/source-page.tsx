@@ -7,7 +7,7 @@ import { concerns } from "../live.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
-import { Confirm } from "../ui/dialog.tsx";
+import { DeleteDialog } from "../ui/dialog.tsx";
 import { Select } from "../ui/field.tsx";
 import { PagesCards, PagesTable } from "../ui/pages.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
@@ -69,9 +69,9 @@ export function SourcePage({ agentId, sourceId }: { agentId: string; sourceId: s
           {source.type === "website" && <CrawledPages ids={ids} version={source.updated_at} />}
           <Passages ids={ids} version={source.updated_at} />
           {isDeleting && (
-            <Confirm title={`Delete “${source.name}”`} confirm="Delete" isDanger onClose={() => setDeleting(false)} onConfirm={remove}>
+            <DeleteDialog title={`Delete “${source.name}”`} onClose={() => setDeleting(false)} onDelete={remove}>
               <p>The agent no longer answers from it. This cannot be undone.</p>
-            </Confirm>
+            </DeleteDialog>
           )}
         </>
       )}

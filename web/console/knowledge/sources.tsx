@@ -4,7 +4,7 @@ import { api, InputError, problemsOf, type Schemas } from "../api.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
-import { Confirm, Dialog } from "../ui/dialog.tsx";
+import { DeleteDialog, Dialog } from "../ui/dialog.tsx";
 import { FieldError, Select } from "../ui/field.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { SearchField } from "../ui/page.tsx";
@@ -199,10 +199,10 @@ function Chosen({
         Delete …
       </Button>
       {isAsking && (
-        <Confirm title={`Delete ${count}`} confirm="Delete" isDanger onClose={() => setAsking(false)} onConfirm={remove}>
+        <DeleteDialog title={`Delete ${count}`} onClose={() => setAsking(false)} onDelete={remove}>
           <p class="clamp-5">{chosen.map(({ name }) => name).join(", ")}</p>
           <p>The agent no longer answers from them. This cannot be undone.</p>
-        </Confirm>
+        </DeleteDialog>
       )}
     </div>
   );

@@ -6,7 +6,7 @@ import { api, InputError, type Schemas } from "../api.ts";
 import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
-import { Confirm } from "../ui/dialog.tsx";
+import { Confirm, DeleteDialog } from "../ui/dialog.tsx";
 import { Checkbox, ConfidenceField, Select, TextArea, TextField } from "../ui/field.tsx";
 import { formatPercent } from "../ui/format.tsx";
 import { Secret } from "../ui/secret.tsx";
@@ -239,9 +239,9 @@ function Danger({ agent }: { agent: AgentSettings }) {
         </Confirm>
       )}
       {open === "delete" && (
-        <Confirm title={`Delete “${agent.name}”`} confirm="Delete" isDanger onClose={() => setOpen(undefined)} onConfirm={remove}>
+        <DeleteDialog title={`Delete “${agent.name}”`} onClose={() => setOpen(undefined)} onDelete={remove}>
           <p>Its knowledge is deleted, and it no longer answers anybody. Its conversations stay.</p>
-        </Confirm>
+        </DeleteDialog>
       )}
     </section>
   );

@@ -6,7 +6,7 @@ import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { type Team, useTeams } from "../teams.ts";
 import { Button, RecordButtons } from "../ui/button.tsx";
-import { Confirm } from "../ui/dialog.tsx";
+import { DeleteDialog } from "../ui/dialog.tsx";
 import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
 import { attempt } from "../ui/toast.tsx";
 import { RuleDialog } from "./rule-dialog.tsx";
@@ -96,15 +96,9 @@ function TeamList({ teams, members, reload }: TeamsProps) {
         />
       )}
       {deleting && (
-        <Confirm
-          title="Delete this team"
-          confirm="Delete"
-          isDanger
-          onClose={() => setDeleting(undefined)}
-          onConfirm={() => remove(deleting.id)}
-        >
+        <DeleteDialog title="Delete this team" onClose={() => setDeleting(undefined)} onDelete={() => remove(deleting.id)}>
           <p>Its conversations keep their assignees. Those that wait in “{deleting.name}” stay unassigned.</p>
-        </Confirm>
+        </DeleteDialog>
       )}
     </section>
   );
@@ -193,15 +187,9 @@ function Rules({ teams, members }: Omit<TeamsProps, "reload">) {
         />
       )}
       {deleting && (
-        <Confirm
-          title="Delete this rule"
-          confirm="Delete"
-          isDanger
-          onClose={() => setDeleting(undefined)}
-          onConfirm={() => remove(deleting.id)}
-        >
+        <DeleteDialog title="Delete this rule" onClose={() => setDeleting(undefined)} onDelete={() => remove(deleting.id)}>
           <p>Hand-offs are not routed by “{deleting.name}” any more. Conversations that it has routed stay as they are.</p>
-        </Confirm>
+        </DeleteDialog>
       )}
     </section>
   );

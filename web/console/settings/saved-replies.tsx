@@ -6,7 +6,7 @@ import { useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { type Team, useTeams } from "../teams.ts";
 import { Button, RecordButtons } from "../ui/button.tsx";
-import { Confirm, Dialog } from "../ui/dialog.tsx";
+import { DeleteDialog, Dialog } from "../ui/dialog.tsx";
 import { FormEnd, Select, TextArea, TextField } from "../ui/field.tsx";
 import { useForm } from "../ui/form.ts";
 import { Empty, Loaded, NeedsScope } from "../ui/states.tsx";
@@ -83,15 +83,9 @@ function List() {
         />
       )}
       {deleting && (
-        <Confirm
-          title="Delete this saved reply"
-          confirm="Delete"
-          isDanger
-          onClose={() => setDeleting(undefined)}
-          onConfirm={() => remove(deleting.id)}
-        >
+        <DeleteDialog title="Delete this saved reply" onClose={() => setDeleting(undefined)} onDelete={() => remove(deleting.id)}>
           <p>Nobody on the team can insert “{deleting.name}” any more.</p>
-        </Confirm>
+        </DeleteDialog>
       )}
     </section>
   );

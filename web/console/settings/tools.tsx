@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { api, InputError, movedError, type Schemas } from "../api.ts";
 import { Button } from "../ui/button.tsx";
-import { Confirm, Dialog } from "../ui/dialog.tsx";
+import { DeleteDialog, Dialog } from "../ui/dialog.tsx";
 import { FormEnd, TextArea, TextField } from "../ui/field.tsx";
 import { parseObject, useForm } from "../ui/form.ts";
 import { countOf, formatNumber } from "../ui/format.tsx";
@@ -93,10 +93,10 @@ export function Tools({ agent: { id, tools }, onChanged }: Props) {
         </Dialog>
       )}
       {open?.action === "delete" && (
-        <Confirm title={`Delete ${open.tool.name}`} confirm="Delete" isDanger onClose={close} onConfirm={() => remove(open.tool)}>
+        <DeleteDialog title={`Delete ${open.tool.name}`} onClose={close} onDelete={() => remove(open.tool)}>
           <ChangedServers tools={tools.filter((tool) => tool !== open.tool)} />
           <p>The agent no longer calls it. Its headers are deleted too.</p>
-        </Confirm>
+        </DeleteDialog>
       )}
       {open?.action === "test" && <ToolTest agentId={id} name={open.name} parameters={open.parameters} onClose={close} />}
     </section>

@@ -140,3 +140,12 @@ export function Confirm({
     </Dialog>
   );
 }
+
+interface DeleteDialogProps extends Pick<ConfirmProps, "title" | "onClose" | "children"> {
+  onDelete: () => unknown;
+}
+
+/** Asks the user to confirm a deletion. */
+export function DeleteDialog({ onDelete, ...props }: DeleteDialogProps) {
+  return <Confirm {...props} confirm="Delete" isDanger onConfirm={onDelete} />;
+}

@@ -4,7 +4,7 @@ import { api, type Schemas } from "../api.ts";
 import { type Query, useQuery } from "../query.ts";
 import { hasScope } from "../session.ts";
 import { Button } from "../ui/button.tsx";
-import { Confirm, Dialog } from "../ui/dialog.tsx";
+import { Confirm, DeleteDialog, Dialog } from "../ui/dialog.tsx";
 import { PageFrame } from "../ui/page.tsx";
 import { SecretDialog } from "../ui/secret.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
@@ -203,12 +203,10 @@ function EndpointPage({ webhook, types, reload }: { webhook: Webhook; types: Sch
         </Confirm>
       )}
       {open === "delete" && (
-        <Confirm
+        <DeleteDialog
           title="Delete this endpoint"
-          confirm="Delete"
-          isDanger
           onClose={() => setOpen(undefined)}
-          onConfirm={() =>
+          onDelete={() =>
             act(async () => {
               await api.deleteWebhook({ webhook_id });
               navigate("/");
@@ -216,7 +214,7 @@ function EndpointPage({ webhook, types, reload }: { webhook: Webhook; types: Sch
           }
         >
           <p>It gets no more events, and its deliveries are no longer listed.</p>
-        </Confirm>
+        </DeleteDialog>
       )}
       {secret !== undefined && <SigningSecret secret={secret} onClose={() => setSecret(undefined)} />}
     </PageFrame>

@@ -1,6 +1,6 @@
 import type { Table } from "../report.ts";
 import type { Finding } from "./check.ts";
-import type { Deed } from "./load.ts";
+import type { SoakRequest } from "./load.ts";
 
 /** The outcomes of one kind of requests. */
 type Outcomes = Record<
@@ -9,10 +9,10 @@ type Outcomes = Record<
 >;
 
 /** The outcomes by kind. */
-export type Tally = Record<string, Outcomes>;
+export type OutcomeCounts = Record<string, Outcomes>;
 
 /** Counts the outcomes of requests. @param events how many events were received. */
-export function tallyOf(deeds: readonly Deed[], events: number, findings: readonly Finding[]): Tally {
+export function countOutcomes(requests: readonly SoakRequest[], events: number, findings: readonly Finding[]): OutcomeCounts {
   const rowOf = (name: string, counts: { sent: number; acknowledged: number; repeated: number; unknown: number }): Outcomes => {
     const found = (problem: Finding["problem"]) => findings.filter((one) => one.kind === name && one.problem === problem).length;
     return {
@@ -26,7 +26,7 @@ export function tallyOf(deeds: readonly Deed[], events: number, findings: readon
     };
   };
   const all = (count: number) => ({ sent: count, acknowledged: count, repeated: 0, unknown: 0 });
-  const kinds = [...Map.groupBy(deeds, ({ kind }) => kind)].map(([kind, own]) => {
+  const kinds = [...Map.groupBy(requests, ({ kind }) => kind)].map(([kind, own]) => {
     const acknowledged = own.filter(({ outcome }) => outcome === "acknowledged");
     const repeated = acknowledged.filter(({ attempts }) => attempts > 1).length;
     const unknown = own.filter(({ outcome }) => outcome === "unknown").length;
@@ -35,8 +35,8 @@ export function tallyOf(deeds: readonly Deed[], events: number, findings: readon
   return { ...Object.fromEntries(kinds), events: rowOf("events", all(events)), counters: rowOf("counters", all(3)) };
 }
 
-/** Adds the outcomes of one tally to another. */
-export function addTally(total: Tally, more: Tally): void {
+/** Adds counts to a total. */
+export function addCounts(total: OutcomeCounts, more: OutcomeCounts): void {
   for (const [kind, outcomes] of Object.entries(more)) {
     const own = (total[kind] ??= { ...outcomes, ...zeros(outcomes) });
     for (const [name, count] of Object.entries(outcomes)) own[name as keyof Outcomes] += count;
@@ -47,9 +47,9 @@ function zeros(outcomes: Outcomes): Outcomes {
   return Object.fromEntries(Object.keys(outcomes).map((name) => [name, 0])) as Outcomes;
 }
 
-/** Formats a tally as a table. */
-export function outcomeTable(tally: Tally): Table {
-  return Object.entries(tally)
+/** Formats counts as a table. */
+export function outcomeTable(counts: OutcomeCounts): Table {
+  return Object.entries(counts)
     .toSorted(([a], [b]) => a.localeCompare(b))
     .map(([kind, outcomes]) => ({ "": kind, ...outcomes }));
 }

@@ -11,8 +11,8 @@ import { median, percentile } from "./measure.ts";
 import type { Report, Table } from "./report.ts";
 
 /*
- * `npm run bench -- --morning`: eight members of a team work on the conversations of a morning, each in a browser profile of his own,
- * against the service as `npm run dev` starts it. Round robin gives each conversation to one of them. Afterwards, the API is asked
+ * `npm run bench -- --team-inbox`: eight members of a team work on the conversations of their inbox, each in a browser profile of their
+ * own, against the service as `npm run dev` starts it. Round robin gives each conversation to one of them. Afterwards, the API is asked
  * whether each conversation has what was done with it, under the right name.
  */
 
@@ -25,9 +25,9 @@ const STEP_MS = 60_000;
 const CLICK_MS = 3_000;
 const LOOK_AGAIN_MS = 500;
 /** What a member does with a conversation, by the last digit of its number. */
-const DEEDS = ["answer", "approve", "hand over", "snooze", "answer", "saved reply", "answer", "approve", "hand over", "answer"] as const;
+const ACTIONS = ["answer", "approve", "hand over", "snooze", "answer", "saved reply", "answer", "approve", "hand over", "answer"] as const;
 
-type Deed = (typeof DEEDS)[number];
+type Action = (typeof ACTIONS)[number];
 
 interface Member {
   id: string;
@@ -35,17 +35,17 @@ interface Member {
   page: Page;
 }
 
-/** A conversation of the morning, and who did what with it. */
+/** A conversation, what is done with it, and by whom. */
 interface Task {
   id: string;
   number: number;
-  deed: Deed;
+  action: Action;
   /** The names of those who worked on it, in order. */
-  by: string[];
+  members: string[];
   isDone: boolean;
 }
 
-interface Desk {
+interface TeamSetup {
   url: string;
   api: Client;
   agentId: string;
@@ -55,7 +55,7 @@ interface Desk {
   tasks: Map<string, Task>;
 }
 
-export async function benchMorning(): Promise<Report> {
+export async function benchTeamInbox(): Promise<Report> {
   await buildWeb();
   const refunds = { count: 0 };
   const shop = createServer((_, response) => {
@@ -67,8 +67,8 @@ export async function benchMorning(): Promise<Report> {
   const browser = await launchChromium();
   try {
     const { SUPPORT_URL: url = "" } = await service.variables;
-    const desk = await openDesk({ url, operatorToken: service.operatorToken(), shopUrl, browser });
-    return await spendMorning({ ...desk, refunds });
+    const team = await createTeam({ url, operatorToken: service.operatorToken(), shopUrl, browser });
+    return await runTeamInbox({ ...team, refunds });
   } finally {
     await browser.close();
     await service.stop();
@@ -79,7 +79,7 @@ export async function benchMorning(): Promise<Report> {
   }
 }
 
-interface Setup {
+interface Environment {
   url: string;
   operatorToken: string;
   shopUrl: string;
@@ -87,11 +87,11 @@ interface Setup {
 }
 
 /** Creates a workspace with an agent that may pay back, a team that takes turns, and a signed-in page for each member. */
-async function openDesk({ url, operatorToken, shopUrl, browser }: Setup): Promise<Omit<Desk, "refunds">> {
+async function createTeam({ url, operatorToken, shopUrl, browser }: Environment): Promise<Omit<TeamSetup, "refunds">> {
   const operator = createClient(url, operatorToken);
   const { id } = await call<{ id: string }>(operator, "POST", "/operator/v1/workspaces", {
     name: "Acme",
-    slug: "morning",
+    slug: "team-inbox",
     plan: "enterprise",
   });
   const { key } = await call<{ key: string }>(operator, "POST", `/operator/v1/workspaces/${id}/keys`, { name: "Setup", scopes: ["*"] });
@@ -135,23 +135,23 @@ async function join({ api, browser, name }: { api: Client; browser: Browser; nam
   return { id: invited.id, name, page };
 }
 
-async function spendMorning(desk: Desk): Promise<Report> {
+async function runTeamInbox(team: TeamSetup): Promise<Report> {
   const deadlineMs = Date.now() + DEADLINE_MS;
   const startMs = performance.now();
-  const visitors = Array.from({ length: VISITORS_AT_ONCE }, (_, at) => visit(desk, at));
-  await Promise.all([...visitors, ...desk.members.map((member) => work(desk, member, deadlineMs))]);
+  const visitors = Array.from({ length: VISITORS_AT_ONCE }, (_, at) => visit(team, at));
+  await Promise.all([...visitors, ...team.members.map((member) => work(team, member, deadlineMs))]);
   const minutes = (performance.now() - startMs) / 60_000;
-  const problems = await findProblems(desk);
-  const removals = await removeMembers(desk);
-  const all = [...desk.tasks.values()];
-  const rows: Table = desk.members.map(({ name }) => ({
+  const problems = await findProblems(team);
+  const removals = await removeMembers(team);
+  const all = [...team.tasks.values()];
+  const rows: Table = team.members.map(({ name }) => ({
     member: name,
     ...Object.fromEntries(
-      [...new Set(DEEDS)].map((deed) => [deed, all.filter((task) => task.deed === deed && task.by.includes(name)).length]),
+      [...new Set(ACTIONS)].map((action) => [action, all.filter((task) => task.action === action && task.members.includes(name)).length]),
     ),
   }));
   const notes = [
-    `${all.length} conversations in ${minutes.toFixed(1)} minutes; ${desk.refunds.count} refunds were paid.`,
+    `${all.length} conversations in ${minutes.toFixed(1)} minutes; ${team.refunds.count} refunds were paid.`,
     `The page of a member who was removed asked for a sign-in after ${median(removals).toFixed(0)} ms, the slowest after ${percentile(removals, 1).toFixed(0)} ms.`,
     ...problems,
   ];
@@ -160,32 +160,32 @@ async function spendMorning(desk: Desk): Promise<Report> {
 }
 
 /** Asks the questions of every fourth visitor. */
-async function visit({ api, agentId, tasks }: Desk, from: number): Promise<void> {
+async function visit({ api, agentId, tasks }: TeamSetup, from: number): Promise<void> {
   for (let number = from; number < CONVERSATIONS; number += VISITORS_AT_ONCE) {
-    const deed = DEEDS[number % DEEDS.length]!;
-    const message = deed === "approve" ? `Please pay my order back. [refund]` : "Where is my parcel? Can I talk to a person?";
+    const action = ACTIONS[number % ACTIONS.length]!;
+    const message = action === "approve" ? `Please pay my order back. [refund]` : "Where is my parcel? Can I talk to a person?";
     const user = { id: `visitor-${number}`, name: `Visitor ${number}` };
     const asked = await call<{ conversation_id: string }>(api, "POST", `/api/v1/agents/${agentId}/messages`, { message, user });
-    tasks.set(asked.conversation_id, { id: asked.conversation_id, number, deed, by: [], isDone: false });
+    tasks.set(asked.conversation_id, { id: asked.conversation_id, number, action, members: [], isDone: false });
   }
 }
 
-/** Works on the conversations that are the member's, until all of the morning are done. */
-async function work(desk: Desk, { name, page }: Member, deadlineMs: number): Promise<void> {
+/** Works on the conversations that are the member's, until all conversations are done. */
+async function work(team: TeamSetup, { name, page }: Member, deadlineMs: number): Promise<void> {
   const rows = page.locator(".conversation-list .row");
-  await page.goto(`${desk.url}/console/?view=mine#/inbox`);
+  await page.goto(`${team.url}/console/?view=mine#/inbox`);
   while (Date.now() < deadlineMs) {
-    const tasks = [...desk.tasks.values()];
+    const tasks = [...team.tasks.values()];
     if (tasks.length === CONVERSATIONS && tasks.every((task) => task.isDone)) return;
     const shown = await rows.allInnerTexts();
-    const open = tasks.filter((task) => !task.isDone && task.by.at(-1) !== name);
+    const open = tasks.filter((task) => !task.isDone && task.members.at(-1) !== name);
     // The oldest is the last one.
     const next = shown.toReversed().flatMap((text) => open.find(({ number }) => text.includes(`Visitor ${number}\n`)) ?? [])[0];
     const row = rows.filter({ has: page.getByText(`Visitor ${next?.number}`, { exact: true }) });
     // The list changes all the time, so another row may be where the pointer clicks.
     const isOpen =
       next && (await isDone(row.click({ timeout: CLICK_MS }))) && (await isDone(titleOf(next, page).waitFor({ timeout: CLICK_MS })));
-    if (isOpen) await doTask(desk, next, { name, page });
+    if (isOpen) await doTask(team, next, { name, page });
     else await sleep(LOOK_AGAIN_MS);
   }
 }
@@ -198,10 +198,10 @@ const isDone = (step: Promise<unknown>): Promise<boolean> =>
     () => false,
   );
 
-async function doTask({ members }: Desk, task: Task, { name, page }: Pick<Member, "name" | "page">): Promise<void> {
+async function doTask({ members }: TeamSetup, task: Task, { name, page }: Pick<Member, "name" | "page">): Promise<void> {
   const log = page.getByRole("log", { name: "Messages" });
-  const isHandedOver = task.by.length > 0;
-  task.by.push(name);
+  const isHandedOver = task.members.length > 0;
+  task.members.push(name);
   const change = async (act: () => Promise<unknown>) => {
     // A page that is looked at also marks the conversation as read.
     const isOwn = (request: Request) =>
@@ -209,7 +209,7 @@ async function doTask({ members }: Desk, task: Task, { name, page }: Pick<Member
     const [response] = await Promise.all([page.waitForResponse((each) => isOwn(each.request())), act()]);
     if (!response.ok()) throw new Error(`Visitor ${task.number}: ${await response.text()}`);
   };
-  if (task.deed === "hand over" && !isHandedOver) {
+  if (task.action === "hand over" && !isHandedOver) {
     await page.getByRole("button", { name: "Note", exact: true }).click();
     await page.getByLabel("Note for the team").fill(`Visitor ${task.number} asks for a colleague.`);
     await page.keyboard.press("Control+Enter");
@@ -218,17 +218,17 @@ async function doTask({ members }: Desk, task: Task, { name, page }: Pick<Member
     await change(() => page.getByLabel("Assigned to").selectOption(colleague.id));
     return;
   }
-  if (task.deed === "snooze") {
+  if (task.action === "snooze") {
     await page.getByRole("button", { name: "Snooze", exact: true }).click();
     const tomorrow = page.getByRole("dialog", { name: "Snooze" }).getByRole("button", { name: "Tomorrow morning" });
     await change(() => tomorrow.click());
-  } else if (task.deed === "approve") {
+  } else if (task.action === "approve") {
     await page.getByRole("region", { name: "Approval" }).getByRole("button", { name: "Approve" }).click();
     await log.getByText("48.00 EUR").waitFor();
     await change(() => page.getByRole("button", { name: "Resolve", exact: true }).click());
   } else {
     const field = page.getByLabel("Reply to the visitor");
-    if (task.deed === "saved reply") {
+    if (task.action === "saved reply") {
       await field.fill("/Shipped");
       await page.getByRole("option", { name: /Shipped/ }).waitFor();
       await page.keyboard.press("Enter");
@@ -253,11 +253,12 @@ interface Approvals {
 }
 
 /** Compares what the API has with what was done. */
-async function findProblems({ api, tasks, refunds }: Desk): Promise<string[]> {
+async function findProblems({ api, tasks, refunds }: TeamSetup): Promise<string[]> {
   const problems: string[] = [];
-  const approved = [...tasks.values()].filter(({ deed }) => deed === "approve").length;
+  const approved = [...tasks.values()].filter(({ action }) => action === "approve").length;
   if (refunds.count !== approved) problems.push(`${refunds.count} refunds were paid, ${approved} were approved.`);
-  const say = (task: Task, problem: string) => problems.push(`Visitor ${task.number} (${task.deed}, ${task.by.join(", ")}): ${problem}.`);
+  const say = (task: Task, problem: string) =>
+    problems.push(`Visitor ${task.number} (${task.action}, ${task.members.join(", ")}): ${problem}.`);
   for (const [id, task] of tasks) {
     const stored = await call<Stored>(api, "GET", `/api/v1/conversations/${id}`);
     const writersOf = (wanted: string) =>
@@ -265,23 +266,23 @@ async function findProblems({ api, tasks, refunds }: Desk): Promise<string[]> {
         .filter(({ role }) => role === wanted)
         .map(({ author }) => author?.name)
         .join();
-    const expected = task.deed === "snooze" || task.deed === "approve" ? "" : task.by.at(-1);
+    const expected = task.action === "snooze" || task.action === "approve" ? "" : task.members.at(-1);
     if (!task.isDone) say(task, "not done");
     else if (writersOf("human") !== expected) say(task, `replies by ${writersOf("human") || "nobody"}`);
-    if (writersOf("note") !== (task.deed === "hand over" ? task.by[0] : "")) say(task, `notes by ${writersOf("note") || "nobody"}`);
-    if (task.by.length !== (task.deed === "hand over" ? 2 : 1)) say(task, `${task.by.length} members worked on it`);
-    if (stored.assignee?.name !== task.by.at(-1)) say(task, `assigned to ${stored.assignee?.name ?? "nobody"}`);
-    if ((stored.status === "resolved") === (task.deed === "snooze")) say(task, `the status is ${stored.status}`);
+    if (writersOf("note") !== (task.action === "hand over" ? task.members[0] : "")) say(task, `notes by ${writersOf("note") || "nobody"}`);
+    if (task.members.length !== (task.action === "hand over" ? 2 : 1)) say(task, `${task.members.length} members worked on it`);
+    if (stored.assignee?.name !== task.members.at(-1)) say(task, `assigned to ${stored.assignee?.name ?? "nobody"}`);
+    if ((stored.status === "resolved") === (task.action === "snooze")) say(task, `the status is ${stored.status}`);
     const { data } = await call<Approvals>(api, "GET", `/api/v1/approvals?conversation_id=${id}`);
     const deciders = data.map(({ decided_by }) => decided_by?.name).join();
-    if (deciders !== (task.deed === "approve" ? task.by.join() : "")) say(task, `approved by ${deciders || "nobody"}`);
-    if ((stored.snoozed_until !== null) !== (task.deed === "snooze")) say(task, `snoozed until ${stored.snoozed_until}`);
+    if (deciders !== (task.action === "approve" ? task.members.join() : "")) say(task, `approved by ${deciders || "nobody"}`);
+    if ((stored.snoozed_until !== null) !== (task.action === "snooze")) say(task, `snoozed until ${stored.snoozed_until}`);
   }
   return problems;
 }
 
 /** Removes the members one by one. @returns how many milliseconds each page took from the removal's answer to asking for a sign-in. */
-async function removeMembers({ api, members }: Desk): Promise<number[]> {
+async function removeMembers({ api, members }: TeamSetup): Promise<number[]> {
   const found: number[] = [];
   for (const { id, page } of members) {
     const shown = page

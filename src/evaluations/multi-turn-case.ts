@@ -1,16 +1,18 @@
-import { rehearsedTools } from "../agents/tools.ts";
+import { stubbedTools } from "../agents/tools.ts";
 import { LEAD_KEPT, leadTool } from "../chat/built-in-tools.ts";
 import { isAgentSilent } from "../conversations/status.ts";
 import { MAX_ANSWER_LENGTH, MAX_HISTORY_MESSAGES } from "../models/limits.ts";
 import type { HistoryMessage, Tool, ToolOutcome } from "../models/model.ts";
-import type { Expectation, HandoffReason, Rehearsal, Verdict } from "../platform/db/columns.ts";
+import type { Expectation, HandoffReason, MultiTurnCase, Verdict } from "../platform/db/columns.ts";
 import { truncate } from "../platform/text.ts";
-import { askAgent, MAX_TRACE_BYTES, type Tried } from "./ask-agent.ts";
+import { type AgentUnderTest, askAgent, MAX_TRACE_BYTES, type Write, writerOf } from "./ask-agent.ts";
+import type { MultiTurnResult } from "./case-wire.ts";
 import { checksOf, toCheck, verdictOf, worstOf } from "./expectations.ts";
-import { boundedRehearsal, KEPT_ANSWER_LENGTH, type PlacedCheck } from "./results.ts";
-import { judge, nextMessage, type RehearsedTurn, type Write, writerOf } from "./role-play.ts";
+import { judge } from "./judge.ts";
+import { boundedResult, KEPT_ANSWER_LENGTH, type PlacedCheck } from "./results.ts";
+import { nextMessage } from "./simulated-visitor.ts";
 import type { CaseResult, StoredCase } from "./store.ts";
-import type { RehearsalResult } from "./case-wire.ts";
+import type { CaseTurn } from "./transcript.ts";
 
 /*
  * A case of several turns. Each step of an evaluation runs one turn, and stores the conversation so far in the case's `trace`: so a step
@@ -19,7 +21,7 @@ import type { RehearsalResult } from "./case-wire.ts";
 
 /** The conversation so far. */
 interface Progress {
-  turns: RehearsedTurn[];
+  turns: CaseTurn[];
   checks: PlacedCheck[];
   verdicts: Verdict[];
   /** The ids of the sources and curated answers that all answers, and the last answer, cite. */
@@ -33,17 +35,17 @@ interface Progress {
 
 const START: Progress = { turns: [], checks: [], verdicts: [], cited: [], lastCited: [], sourceFound: false, facts: {} };
 
-type End = RehearsalResult["end"];
+type End = MultiTurnResult["end"];
 
 /** Runs the next turn of a case. The result has a verdict if the conversation has ended. */
-export async function continueRehearsal(tried: Tried, one: StoredCase, rehearsal: Rehearsal): Promise<CaseResult> {
-  const { setting, turns: expectations } = rehearsal;
+export async function continueMultiTurnCase(underTest: AgentUnderTest, one: StoredCase, multiTurn: MultiTurnCase): Promise<CaseResult> {
+  const { setting, turns: expectations } = multiTurn;
   const { progress = START } = one.trace as { progress?: Progress };
-  const write = writerOf(tried.model, tried.agent);
+  const write = writerOf(underTest);
   const script = setting.persona ? undefined : [...one.previous, one.question];
   const next = script ? { message: script[progress.turns.length]! } : await personaMessage(write, setting.persona!, progress.turns);
   if ("end" in next) return endOf(write, one, progress, next.end);
-  const turned = await runTurn(tried, { message: next.message, progress, setting, expect: one.expect });
+  const turned = await runTurn(underTest, { message: next.message, progress, setting, expect: one.expect });
   const checked = await checkTurn(write, turned, expectations[progress.turns.length] ?? {});
   const end = endAfter(checked.turns, script);
   if (end) return endOf(write, one, checked, end);
@@ -53,8 +55,8 @@ export async function continueRehearsal(tried: Tried, one: StoredCase, rehearsal
 /** Returns the next message of the persona, or how the conversation ends before it. */
 async function personaMessage(
   write: Write,
-  persona: NonNullable<Rehearsal["setting"]["persona"]>,
-  turns: readonly RehearsedTurn[],
+  persona: NonNullable<MultiTurnCase["setting"]["persona"]>,
+  turns: readonly CaseTurn[],
 ): Promise<{ message: string } | { end: End }> {
   try {
     const next = await nextMessage(write, persona, turns);
@@ -68,13 +70,13 @@ async function personaMessage(
 interface TurnRun {
   message: string;
   progress: Progress;
-  setting: Rehearsal["setting"];
+  setting: MultiTurnCase["setting"];
   /** The expectations of the whole conversation. */
   expect: Expectation;
 }
 
 /** Asks the agent, or leaves the message to humans who have the conversation. Returns the conversation with the turn. */
-async function runTurn(tried: Tried, { message, progress, setting, expect }: TurnRun): Promise<Progress> {
+async function runTurn(underTest: AgentUnderTest, { message, progress, setting, expect }: TurnRun): Promise<Progress> {
   const { turns } = progress;
   const pending = handoffOf(turns);
   if (pending && isAgentSilent("needs_human", pending)) {
@@ -82,8 +84,8 @@ async function runTurn(tried: Tried, { message, progress, setting, expect }: Tur
     return { ...progress, turns: [...turns, silent], lastCited: [] };
   }
   const unexpected = new Set<string>();
-  const tools = toolsOf(tried, setting.tools, unexpected);
-  const { answer, observer, calls } = await askAgent(tried, message, historyOf(turns), tools);
+  const tools = toolsOf(underTest, setting.tools, unexpected);
+  const { answer, observer, calls } = await askAgent(underTest, message, historyOf(turns), tools);
   const { text, confidence, handoff, citations } = answer;
   const lastCited = citations.map(({ source_id: id }) => id);
   const turn = { visitor: message, answer: truncate(text, MAX_ANSWER_LENGTH), confidence, handoffReason: handoff?.reason ?? null, calls };
@@ -95,18 +97,18 @@ async function runTurn(tried: Tried, { message, progress, setting, expect }: Tur
     cited: [...new Set([...progress.cited, ...lastCited])],
     lastCited,
     sourceFound: progress.sourceFound || (expect.source_id !== undefined && observer.hasFound(expect.source_id)),
-    facts: observer.factsOf(answer, tried.agent.confidenceThreshold, MAX_TRACE_BYTES),
+    facts: observer.factsOf(answer, underTest.agent.confidenceThreshold, MAX_TRACE_BYTES),
   };
 }
 
 /** Returns the agent's tools, which answer as the case says. @param unexpected receives the names of others that are called. */
-function toolsOf({ agent }: Tried, answers: Record<string, unknown>, unexpected: Set<string>): Tool[] {
+function toolsOf({ agent }: AgentUnderTest, answers: Record<string, unknown>, unexpected: Set<string>): Tool[] {
   const answerOf = (name: string): ToolOutcome | undefined => {
     if (!Object.hasOwn(answers, name)) return undefined;
     const given = answers[name];
     return { kind: "data", text: truncate(typeof given === "string" ? given : JSON.stringify(given), MAX_ANSWER_LENGTH) };
   };
-  const own = rehearsedTools(agent, ({ name, requiresApproval }) => {
+  const own = stubbedTools(agent, ({ name, requiresApproval }) => {
     const outcome = answerOf(name);
     if (outcome) return outcome;
     if (requiresApproval) return { kind: "handed_off", reason: "approval_required" };
@@ -116,7 +118,7 @@ function toolsOf({ agent }: Tried, answers: Record<string, unknown>, unexpected:
   return [...own, leadTool(async () => answerOf("collect_lead") ?? LEAD_KEPT)];
 }
 
-function historyOf(turns: readonly RehearsedTurn[]): HistoryMessage[] {
+function historyOf(turns: readonly CaseTurn[]): HistoryMessage[] {
   const messages = turns.flatMap(({ visitor, answer }): HistoryMessage[] => [
     { role: "visitor", text: visitor },
     ...(answer === "" ? [] : [{ role: "agent" as const, text: answer }]),
@@ -125,7 +127,7 @@ function historyOf(turns: readonly RehearsedTurn[]): HistoryMessage[] {
 }
 
 /** The reason of the hand-off: a later one does not replace it. Null if there is none. */
-function handoffOf(turns: readonly RehearsedTurn[]): HandoffReason | null {
+function handoffOf(turns: readonly CaseTurn[]): HandoffReason | null {
   return turns.find(({ handoffReason }) => handoffReason !== null)?.handoffReason ?? null;
 }
 
@@ -140,7 +142,7 @@ async function checkTurn(write: Write, progress: Progress, expect: Expectation):
 }
 
 /** Returns how the conversation ends with its last turn; undefined if it goes on. */
-function endAfter(turns: readonly RehearsedTurn[], script: readonly string[] | undefined): End | undefined {
+function endAfter(turns: readonly CaseTurn[], script: readonly string[] | undefined): End | undefined {
   if (turns.at(-1)!.handoffReason === "model_failure") return "failed";
   if (script) return turns.length === script.length ? "all_turns" : undefined;
   const pending = handoffOf(turns);
@@ -171,6 +173,6 @@ async function endOf(write: Write, { position, expect }: StoredCase, progress: P
     answer: last ? truncate(last.answer, KEPT_ANSWER_LENGTH) : null,
     confidence: null,
     sourceFound: expect.source_id === undefined ? null : progress.sourceFound,
-    trace: { ...progress.facts, ...boundedRehearsal(end, turns, checks) },
+    trace: { ...progress.facts, ...boundedResult(end, turns, checks) },
   };
 }

@@ -10,7 +10,7 @@ export interface Listed {
 const MARGIN_MS = 2 * 60 * 60_000;
 
 /** The records that were checked and must be kept until their retention ends, and no longer. */
-export class Book {
+export class RetainedRecords {
   private readonly kind: "conversation" | "lead";
   private readonly retentionMs: number;
   private readonly entries = new Map<string, number>();
