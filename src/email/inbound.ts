@@ -281,11 +281,15 @@ function refuse(message: ForwardableEmailMessage, text: string, reason: string):
   return { outcome: "refused", reason };
 }
 
-/** Headers that only programs set. Replying to a program could start a mail loop. */
-const AUTOMATED_HEADER = /^(list-(id|post|unsubscribe)|x-auto(reply|respond|responder)|x-loop|feedback-id)$/;
+/**
+ * Headers that only programs set. Replying to a program could start a mail loop. `Feedback-ID` is none of them: some providers add it to
+ * each mail.
+ */
+const AUTOMATED_HEADER = /^(list-(id|post|unsubscribe)|x-auto(reply|respond|responder)|x-loop)$/;
 /** RFC 2076, 3.9, and what vacation programs write. */
 const AUTOMATED_PRECEDENCE = /^(bulk|list|junk|auto_reply)$/i;
-const AUTOMATED_MAILBOX = /^(mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?|abuse|listserv|majordomo)([+._@-]|$)/i;
+/** Microsoft's servers forward a person's mail from `bounces+SRS=…`. */
+const AUTOMATED_MAILBOX = /^(mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?(?!\+srs=)|abuse|listserv|majordomo)([+._@-]|$)/i;
 /** Delivery reports and read receipts (RFC 3462). */
 const REPORT = /^\s*multipart\/report\b/i;
 

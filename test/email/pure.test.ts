@@ -95,6 +95,14 @@ describe("mails without an answer", () => {
   test.each(["norbert@example.net", "noreen@example.net", "abuser@example.net"])("a person's mail from %s is answered", async (address) => {
     expect(ignoreReason(await parse({}, address), address, "help@example.com")).toBeUndefined();
   });
+
+  test("a person's mail with a feedback id of the provider is answered", async () => {
+    expect(ignoreReason(await parse({ "Feedback-ID": "1:user:provider" }), "ada@example.net", "help@example.com")).toBeUndefined();
+  });
+
+  test("a person's mail that Microsoft's servers forwarded is answered", async () => {
+    expect(ignoreReason(await parse({}), "bounces+SRS=Hn=C7@example.net", "help@example.com")).toBeUndefined();
+  });
 });
 
 describe("the new text of a mail", () => {
