@@ -139,6 +139,10 @@ const ATTRIBUTION_START = /^(on|am|le|el|il|em|op|den|dnia|w dniu|пт|ср|вт
 const ATTRIBUTION_END =
   /(wrote|schrieb|geschrieben|a écrit|escribió|ha scritto|escreveu|schreef|skrev|napisał\(?a?\)?|пишет|написал\(?а?\)?)(?![\p{L}\p{N}]).{0,200}:$/iu;
 const ATTRIBUTION_LINES = 3;
+/** What distinguishes an attribution from a sentence such as "On Monday your colleague wrote:": an address or a time. */
+const ATTRIBUTION_MARK = /@|\d:\d\d/;
+/** The lines below an attribution in which its quoted text begins. */
+const QUOTE_BEGINS_WITHIN = 5;
 /** The headers that Outlook puts above a quoted mail. */
 const HEADER_BLOCK = /^\*?(from|von|de|da|van|från|fra)\s?:\*?\s.*[@<[]/i;
 const HEADER_BLOCK_NEXT = /^\*?(sent|date|gesendet|datum|envoyé|enviado|inviato|verzonden|skickat|to|an|à|para)\s?:/i;
@@ -150,13 +154,22 @@ const SIGNATURE =
 const MAX_MARK_LENGTH = 300;
 
 /**
- * The new text of a mail, up to its signature or the quoted history. A mail that only quotes is returned whole. Each line is tested
- * once, so that this takes linear time.
+ * The new text of a mail, up to its signature or the quoted history. Where quoted lines are marked with `>`, the answers between them are
+ * part of the text. A mail that only quotes is returned whole. Each line is tested a few times at most, so that this takes linear time.
  */
 export function visibleText(text: string): string {
   const lines = text.replaceAll("\r\n", "\n").split("\n");
-  const end = lines.findIndex((line, at) => beginsHistory(lines, line.trim(), at));
-  const kept = lines.slice(0, end < 0 ? lines.length : end).filter((line) => !line.startsWith(">"));
+  const kept: string[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at]!;
+    if (beginsHistory(lines, line.trim(), at)) break;
+    const below = at + attributionLines(lines, line.trim(), at);
+    const isAttribution = below > at;
+    const next = isAttribution && lines.slice(below, below + QUOTE_BEGINS_WITHIN).find((each) => each.trim() !== "");
+    if (next && next.startsWith(">")) at = below - 1;
+    else if (isAttribution && (!next || ATTRIBUTION_MARK.test(lines.slice(at, below).join(" ")))) break;
+    else if (!line.startsWith(">")) kept.push(line);
+  }
   const visible = kept
     .join("\n")
     .replaceAll(/\n{3,}/g, "\n\n")
@@ -167,10 +180,15 @@ export function visibleText(text: string): string {
 function beginsHistory(lines: string[], line: string, at: number): boolean {
   if (line === "" || line.length > MAX_MARK_LENGTH) return false;
   if (SIGNATURE.test(line) || HISTORY.some((mark) => mark.test(line))) return true;
-  if (HEADER_BLOCK.test(line)) return lines.slice(at + 1, at + 4).some((next) => HEADER_BLOCK_NEXT.test(next.trim()));
-  if (!ATTRIBUTION_START.test(line)) return false;
+  return HEADER_BLOCK.test(line) && lines.slice(at + 1, at + 4).some((next) => HEADER_BLOCK_NEXT.test(next.trim()));
+}
+
+/** The number of lines of the attribution that begins at a line; 0 if none does. */
+function attributionLines(lines: string[], line: string, at: number): number {
+  if (line.length > MAX_MARK_LENGTH || !ATTRIBUTION_START.test(line)) return 0;
   const next = lines.slice(at, at + ATTRIBUTION_LINES).map((each) => each.trim().slice(0, MAX_MARK_LENGTH));
-  return next.some((_, count) => ATTRIBUTION_END.test(next.slice(0, count + 1).join(" ")));
+  const filled = next.includes("") ? next.slice(0, next.indexOf("")) : next;
+  return filled.findIndex((_, last) => ATTRIBUTION_END.test(filled.slice(0, last + 1).join(" "))) + 1;
 }
 
 /** Elements that start a new line. */

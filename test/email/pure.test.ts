@@ -120,6 +120,29 @@ describe("the new text of a mail", () => {
     ["a signature", "Blue.\n\n-- \nAda Lovelace\nAnalyst", "Blue."],
     ["a telephone", "Blue.\n\nSent from my iPhone", "Blue."],
     ["answers between quotes", "> Which colour?\nBlue.\n> Which size?\nSmall.", "Blue.\nSmall."],
+    [
+      "answers between quotes below an attribution",
+      "See below.\n\nOn Tue, 3 Mar 2026 at 10:00, Help\n<help@example.com> wrote:\n\n> Which colour?\nBlue.\n> Which size?\nSmall.",
+      "See below.\n\nBlue.\nSmall.",
+    ],
+    [
+      "a history of several quoted mails",
+      "Blue.\n\nOn Tue, 3 Mar 2026 at 10:00, Help wrote:\n> Which?\n>\n> On Mon, 2 Mar 2026 at 9:00, Ada wrote:\n>> A pen.\n",
+      "Blue.",
+    ],
+    ["an attribution whose history is not marked", "Blue.\n\nOn Tue, 3 Mar 2026 at 10:00, Help wrote:\n\nWhich colour?", "Blue."],
+    [
+      "a paragraph above an attribution",
+      "Bonjour,\n\nLe colis.\n\nLe 3 nov. 2026 à 09:00, Help a écrit :\n> Quoi ?",
+      "Bonjour,\n\nLe colis.",
+    ],
+    ["an attribution without a time, at the end", "Blue.\n\nOn Tuesday Help wrote:\n", "Blue."],
+    [
+      "a sentence like an attribution",
+      "Hello,\n\nOn 2 March you wrote:\nit is paid. It is not.",
+      "Hello,\n\nOn 2 March you wrote:\nit is paid. It is not.",
+    ],
+    ["a German sentence", "Hallo,\n\nAm Montag hat sie geschrieben:\n\nEs kommt.", "Hallo,\n\nAm Montag hat sie geschrieben:\n\nEs kommt."],
     ["only quotes", "> Which colour?", "> Which colour?"],
     ["words that only look like a mark", "On Monday I wrote:\n\nFrom: here it fails", "On Monday I wrote:\n\nFrom: here it fails"],
   ])("%s", (_, text, visible) => expect(visibleText(text)).toBe(visible));
@@ -138,6 +161,7 @@ describe("the new text of a mail", () => {
   test.each([
     ["openings of a quote", "On ".repeat(700_000)],
     ["openings of a quote on lines of their own", "On x\n".repeat(400_000)],
+    ["sentences like an attribution", "On x he wrote:\n".repeat(140_000)],
     ["quote marks", ">".repeat(2_000_000)],
     ["less-than signs after a header", `From: ${"<".repeat(2_000_000)}`],
   ])("of text made of %s, in linear time: anything slower times out", (_, text) => expect(visibleText(text)).not.toBe(""));
