@@ -17,6 +17,8 @@ export interface MailFile {
 const MAX_HEADER_BYTES = 4_096;
 /** The most parts that are looked at. */
 const MAX_PARTS = 200;
+/** The smallest size of a file within an HTML text that is kept, such as a screenshot. The logo of a signature is smaller. */
+export const MIN_INLINE_BYTES = 16 * 1024;
 const LINE_FEED = 0x0a;
 const DASH = 0x2d;
 const CARRIAGE_RETURN = 0x0d;
@@ -25,8 +27,8 @@ const latin1 = new TextDecoder("latin1");
 
 /**
  * Reads the first files of a mail from its bytes. The parser of mails takes many times their memory, so it gets only the headers of each
- * part. Mail programs send files in base64, whose lines never begin with `--` as boundaries do; other parts are no files here. Images
- * that belong to an HTML text are left out.
+ * part. Mail programs send files in base64, whose lines never begin with `--` as boundaries do; other parts are no files here. Small
+ * images that belong to an HTML text are left out.
  */
 export async function filesIn(raw: Uint8Array<ArrayBuffer>): Promise<MailFile[]> {
   const files: MailFile[] = [];
@@ -48,12 +50,14 @@ async function fileIn(part: Uint8Array<ArrayBuffer>): Promise<MailFile | undefin
   const headers = latin1.decode(part.subarray(headersAt, bodyAt));
   if (!/^content-transfer-encoding:\s*base64/im.test(headers)) return undefined;
   const [parsed] = (await parsedHeaders(part.subarray(headersAt, bodyAt)))?.attachments ?? [];
-  if (!parsed || (parsed.contentId && parsed.disposition !== "attachment")) return undefined;
+  if (!parsed) return undefined;
   const body = part.subarray(bodyAt);
   // Base64 takes four bytes for three, and a line break for each 76.
   if (body.length > MAX_FILE_BYTES * 1.4) return undefined;
   try {
-    return { name: parsed.filename, bytes: Uint8Array.fromBase64(latin1.decode(body)) };
+    const bytes = Uint8Array.fromBase64(latin1.decode(body));
+    const isInline = parsed.contentId && parsed.disposition !== "attachment";
+    return isInline && bytes.length < MIN_INLINE_BYTES ? undefined : { name: parsed.filename, bytes };
   } catch {
     return undefined;
   }

@@ -1,9 +1,9 @@
 import { Parser } from "htmlparser2";
-import PostalMime, { addressParser, type Email } from "postal-mime";
+import PostalMime, { addressParser, type Attachment, type Email } from "postal-mime";
 import { joinedBytes } from "../platform/read-stream.ts";
 import { toSingleLine } from "../platform/text.ts";
 import { redactBeginning } from "../redaction/redaction.ts";
-import { nextDashedLine } from "./attachments.ts";
+import { MIN_INLINE_BYTES, nextDashedLine } from "./attachments.ts";
 
 type Redact = (text: string) => string;
 
@@ -118,10 +118,15 @@ const NO_SUBJECT = "(no subject)";
 export function questionOf(mail: Email, kept: readonly (string | null)[] = [], redact?: Redact): string {
   const written = mail.text?.trim() ? mail.text : textOfHtml((mail.html ?? "").slice(0, MAX_READ_LENGTH));
   const text = redactBeginning(visibleText(written.slice(0, MAX_READ_LENGTH)), MAX_QUESTION_LENGTH, redact);
-  const files = mail.attachments.filter(({ related, filename }) => !related && !kept.includes(filename)).slice(0, MAX_NAMED_ATTACHMENTS);
+  const files = mail.attachments.filter((file) => !isLogo(file) && !kept.includes(file.filename)).slice(0, MAX_NAMED_ATTACHMENTS);
   const names = files.map(({ filename, mimeType }) => `[Attachment left out: ${toSingleLine(filename ?? mimeType, MAX_FILE_NAME_LENGTH)}]`);
   const named = names.map((name) => redact?.(name) ?? name);
   return [text === "" ? subjectOf(mail, redact) : text, ...named].join("\n");
+}
+
+/** Whether a file belongs to the HTML text and is small. Of a part that is not parsed whole, only the beginning counts. */
+function isLogo({ related, content }: Attachment): boolean {
+  return related === true && (content as ArrayBuffer).byteLength < MIN_INLINE_BYTES;
 }
 
 export function subjectOf({ subject = "" }: Email, redact?: Redact): string {

@@ -50,6 +50,20 @@ test("the files of a mail are attachments by their bytes, and others are left ou
   expect(second.messages[0].content).toContain("[Attachment left out: 6.txt]");
 });
 
+test("a screenshot within the text of a mail is an attachment, and the logo of a signature is left out", async () => {
+  const mailbox = await createMailbox();
+  const screenshot = new Uint8Array(60_000);
+  screenshot.set(PNG);
+  const inline = (name: string, bytes: Uint8Array) =>
+    filePart(name, bytes, `Content-Disposition: inline; filename="${name}"\r\nContent-ID: <${name}@example.net>`);
+  const parts = [inline("screen.png", screenshot), inline("logo.png", PNG), inline("screen.bmp", new Uint8Array(60_000))];
+  await receive({ to: mailbox.address, raw: mailWith(...parts).replace("multipart/mixed", "multipart/related") });
+  const [conversation] = await conversations(mailbox);
+  const [question] = conversation.messages;
+  expect(question.attachments.map(({ name, size }: any) => [name, size])).toEqual([["screen.png", 60_000]]);
+  expect(question.content).toBe("See the files.\n[Attachment left out: screen.bmp]");
+});
+
 test("a mail that is delivered twice is one message with its files", async () => {
   const mailbox = await createMailbox();
   const mail = { to: mailbox.address, headers: { "Message-ID": "<twice@example.net>" }, raw: mailWith(filePart("a.txt", textOf("A"))) };
