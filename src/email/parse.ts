@@ -117,11 +117,13 @@ const NO_SUBJECT = "(no subject)";
 /** The question of a mail: its new text, and the names of the files that the conversation does not have. @param kept the names of those that it has. */
 export function questionOf(mail: Email, kept: readonly (string | null)[] = [], redact?: Redact): string {
   const written = mail.text?.trim() ? mail.text : textOfHtml((mail.html ?? "").slice(0, MAX_READ_LENGTH));
-  const text = redactBeginning(visibleText(written.slice(0, MAX_READ_LENGTH)), MAX_QUESTION_LENGTH, redact);
+  const visible = visibleText(written.slice(0, MAX_READ_LENGTH));
+  const text = redactBeginning(visible, MAX_QUESTION_LENGTH, redact);
+  const rest = visible.length > MAX_QUESTION_LENGTH ? ["[The rest of this mail was left out.]"] : [];
   const files = mail.attachments.filter((file) => !isLogo(file) && !kept.includes(file.filename)).slice(0, MAX_NAMED_ATTACHMENTS);
   const names = files.map(({ filename, mimeType }) => `[Attachment left out: ${toSingleLine(filename ?? mimeType, MAX_FILE_NAME_LENGTH)}]`);
   const named = names.map((name) => redact?.(name) ?? name);
-  return [text === "" ? subjectOf(mail, redact) : text, ...named].join("\n");
+  return [text === "" ? subjectOf(mail, redact) : text, ...rest, ...named].join("\n");
 }
 
 /** Whether a file belongs to the HTML text and is small. Of a part that is not parsed whole, only the beginning counts. */

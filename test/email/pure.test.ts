@@ -229,9 +229,11 @@ test("of long parts only the beginning is parsed, and the names of all attachmen
   expect(questionOf(mail)).toBe("See the photos.\n[Attachment left out: first.png]\n[Attachment left out: second.png]");
 });
 
-test("the question of a mail without text is its subject; a long text is truncated", async () => {
+test("the question of a mail without text is its subject; a long text is cut with a note", async () => {
   expect(questionOf(await PostalMime.parse(mime({ to: "a@b.example", subject: "Where is it?", text: "  " })))).toBe("Where is it?");
-  expect(questionOf(await PostalMime.parse(mime({ to: "a@b.example", text: "x".repeat(9_000) })))).toHaveLength(8_000);
+  const note = "\n[The rest of this mail was left out.]";
+  expect(questionOf(await PostalMime.parse(mime({ to: "a@b.example", text: "x".repeat(8_001) })))).toBe("x".repeat(8_000) + note);
+  expect(questionOf(await PostalMime.parse(mime({ to: "a@b.example", text: "x".repeat(8_000) })))).toBe("x".repeat(8_000));
   expect(subjectOf(await PostalMime.parse(mime({ to: "a@b.example", subject: "" })))).toBe("(no subject)");
 });
 
