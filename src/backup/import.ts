@@ -1,6 +1,6 @@
 import { getTableName } from "drizzle-orm";
 import { claimMailAddress } from "../administration/agents.ts";
-import { type OperatorOperation, recordOperation } from "../administration/audit-store.ts";
+import { type OperatorOperation, recordOperation } from "../administration/operator-audit-store.ts";
 import { putPart } from "../attachments/contents.ts";
 import { listOwnAttachments } from "../attachments/store.ts";
 import { indexOf } from "../knowledge/index.ts";

@@ -13,7 +13,7 @@ import { visitorLimitOf } from "../workspaces/usage-limits.ts";
 import { apiVisitor, type Question } from "./question.ts";
 import { type Refusal, refusalError } from "./refusals.ts";
 import { sessionOf, type Unsettled } from "./session.ts";
-import { findAnswer, type StoredAnswer, toChatAnswer } from "./store.ts";
+import { findReply, type StoredReply, toChatAnswer } from "./store.ts";
 import { AnswerStream, hasWholeAnswer, readStream, type StreamCaller } from "./stream.ts";
 import type { StreamFormat } from "./stream-formats.ts";
 import { type AnswerVisitor, visitorFields } from "./visitor-token.ts";
@@ -208,7 +208,7 @@ export interface AnswerKey {
 /** Reads an answer of the caller's workspace, and its conversation. */
 export async function findStoredAnswer(c: AppContext, key: AnswerKey): Promise<FoundAnswer> {
   const { db, workspaceId } = operationOf(c);
-  const answer = findAnswer(db, workspaceId, key.conversation_id, key.message_id);
+  const answer = findReply(db, workspaceId, key.conversation_id, key.message_id);
   const [[conversation], [stored]] = await db.batch([findConversation(db, workspaceId, key.conversation_id), answer]);
   return { workspaceId, status: conversation?.status, stored };
 }
@@ -219,7 +219,7 @@ export interface FoundAnswer {
   /** Undefined if D1 does not hold the conversation. Its first question may still wait in the session. */
   status: ConversationStatus | undefined;
   /** Undefined while the answer is being written, and if there is no answer. */
-  stored: StoredAnswer | undefined;
+  stored: StoredReply | undefined;
   visitor?: AnswerVisitor;
 }
 

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { listAudit } from "../administration/audit-store.ts";
+import type { listAudit } from "../administration/operator-audit-store.ts";
 import { PLAN_NAMES, type Retention } from "../platform/db/columns.ts";
 import type { workspaces } from "../platform/db/schema.ts";
 import { filledText, slug, timestamp, toRecord, uuid } from "../platform/http/fields.ts";

@@ -1,5 +1,5 @@
 import type { z } from "@hono/zod-openapi";
-import { type Auditor, type OperatorOperation, recordOperation } from "../administration/audit-store.ts";
+import { type Auditor, type OperatorOperation, recordOperation } from "../administration/operator-audit-store.ts";
 import { closedDatabases, databaseRegions } from "../platform/config.ts";
 import { directoryDb, groupByDatabase, newOperation } from "../platform/db/client.ts";
 import { newId } from "../platform/db/ids.ts";

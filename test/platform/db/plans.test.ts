@@ -148,7 +148,7 @@ const SAMPLES: Record<string, unknown[]> = {
 
 /** Arguments after the database, of functions whose parameters depend on each other or mean something else than elsewhere. */
 const ARGUMENTS: Record<string, unknown[][]> = {
-  "administration/audit-store.recordChange": [
+  "administration/operator-audit-store.recordChange": [
     [
       { ...RECORD, actor: "key/1", by: { actor: "token/0", operation: "x", requestId: "r" } },
       "agent.updated",
