@@ -7,10 +7,9 @@ import { toApiError } from "../platform/http/error-handler.ts";
 import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
 import { eventStream } from "../platform/http/responses.ts";
 import type { Cost } from "../platform/telemetry/meter.ts";
-import { monthOf } from "../platform/time.ts";
 import { operationOf } from "../workspaces/checks.ts";
 import { visitorLimitOf } from "../workspaces/usage-limits.ts";
-import { apiVisitor, type Question } from "./question.ts";
+import { apiVisitor, type Question, questionLimits } from "./question.ts";
 import { type Refusal, refusalError } from "./refusals.ts";
 import { sessionOf, type Unsettled } from "./session.ts";
 import { findReply, type StoredReply, toChatAnswer } from "./store.ts";
@@ -37,10 +36,8 @@ export function toQuestion(c: AppContext, agentId: string, asked: Asked): Questi
     ...(settings && { settings }),
     ...(channel === "api" && { clientTools: { runsIn: "server" as const, names: names ?? null } }),
     ...(version && { version }),
-    quota: { period: monthOf(nowMs), limit: limits.messages },
-    maxMessages: limits.messages_per_conversation,
+    ...questionLimits(limits, nowMs),
     messageLimit: { ...visitorLimitOf(limits, "messages", null), onlyOutsideQuota: true },
-    leadLimit: visitorLimitOf(limits, "leads", null),
     questionId: newId(),
     answerId: newId(),
     visitorId: newId(),

@@ -8,15 +8,15 @@ import { errorResponses, eventStream, jsonResponse, streamableResponse, textStre
 import { createRouter } from "../platform/http/router.ts";
 import type { Operation } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
-import { monthOf } from "../platform/time.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
 import type { Answer } from "./answer.ts";
+import { monthlyQuota, type Quota } from "./question.ts";
 import { refusalError } from "./refusals.ts";
 import { HEARTBEAT_MS } from "./stream.ts";
 import { formatComment, formatData } from "./stream-formats.ts";
 import { openQuestionOf, readConversation, type ReadConversation, suggestReply } from "./suggestion.ts";
-import { countWriting, type Quota, refundWriting } from "./suggestion-store.ts";
+import { countWriting, refundWriting } from "./suggestion-store.ts";
 import { composeSummary, writeSummary } from "./summary.ts";
 import { streamField } from "./wire.ts";
 
@@ -70,7 +70,7 @@ suggestionRoutes.openapi(suggestRoute, async (c) => {
   const question = openQuestionOf(read);
   if (!question) throw new ApiError("conflict", "The visitor has asked nothing that can be answered.");
   c.set("conversationId", conversationId);
-  const quota = quotaOf(c, op);
+  const quota = monthlyQuota(c.get("caller").workspace.limits, op.nowMs);
   await requireQuota(op, quota);
   const { modelFor } = await import("../grounded/engine.ts");
   const asked = { agent: read.agent, conversationId, question };
@@ -110,7 +110,7 @@ suggestionRoutes.openapi(summaryRoute, async (c) => {
   const { modelFor } = await import("../grounded/engine.ts");
   const model = modelFor(c.env);
   if (!model.write) return c.json({ content: composeSummary(read) }, 200);
-  const quota = quotaOf(c, op);
+  const quota = monthlyQuota(c.get("caller").workspace.limits, op.nowMs);
   await requireQuota(op, quota);
   const write = model.write.bind(model);
   try {
@@ -125,10 +125,6 @@ async function requireConversation(c: AppContext, op: Operation, conversationId:
   const read = await readConversation(op, conversationId, c.get("redaction")?.storedText);
   if (!read) throw notFound("conversation");
   return read;
-}
-
-function quotaOf(c: AppContext, { nowMs }: Operation): Quota {
-  return { period: monthOf(nowMs), limit: c.get("caller").workspace.limits.messages };
 }
 
 async function requireQuota({ db, workspaceId }: Operation, quota: Quota): Promise<void> {
