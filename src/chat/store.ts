@@ -35,9 +35,6 @@ import { type Question, questionKeyOf } from "./question.ts";
 import { belongsToVisitor, mergedVisitorId, resolveVisitorId, upsertVisitor } from "./visitor-store.ts";
 import type { ChatAnswer } from "./wire.ts";
 
-/** How many of the visitor's earlier messages a search takes into account. */
-export const MAX_PREVIOUS_QUESTIONS = 3;
-
 /** How many of an agent's sources its replies name. */
 const MAX_TOPICS = 3;
 
