@@ -5,7 +5,7 @@ import { putPart } from "../attachments/contents.ts";
 import { listOwnAttachments } from "../attachments/store.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { restoreLeads } from "../leads/leads.ts";
-import type { ErasureMessage } from "../operator/erasure.ts";
+import { startErasure } from "../operator/erasure.ts";
 import { claimSlug, findSlug, releaseSlug } from "../operator/store.ts";
 import { keyIdsIn } from "../platform/crypto/secrets.ts";
 import { hasDatabase } from "../platform/db/bindings.ts";
@@ -14,7 +14,6 @@ import { shardOf } from "../platform/db/ids.ts";
 import { agents, leads, workspaces } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { jurisdictionFor } from "../platform/objects.ts";
-import { sendWakeUps } from "../platform/queue.ts";
 import { log } from "../platform/telemetry/log.ts";
 import { reloadGate } from "../workspaces/gate.ts";
 import { ownKeyIds, readPage } from "./export.ts";
@@ -279,14 +278,12 @@ async function removeUnlisted(op: OperatorOperation): Promise<void> {
 
 /** Cancels an unfinished import; its records are erased in the background. @returns whether there was one. */
 export async function abandonImport(op: OperatorOperation): Promise<boolean> {
-  const { env, meter, db, workspaceId, nowMs } = op;
+  const { env, db, workspaceId, nowMs } = op;
   const [, [cancelled]] = await db.batch([
     ...cancelImport(db, workspaceId, { jurisdiction: jurisdictionFor(env, workspaceId), nowMs }),
     recordOperation(db, op),
   ]);
   if (!cancelled) return false;
-  const directory = directoryDb(env, meter);
-  await directory.batch([releaseSlug(directory, workspaceId)]);
-  await sendWakeUps(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
+  await startErasure(op);
   return true;
 }
