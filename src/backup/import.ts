@@ -109,7 +109,7 @@ async function claimMailAddresses(op: Operation, rows: readonly StoredRow[]): Pr
   }
 }
 
-/** Only agents of the workspace get a knowledge object, because its name contains both. */
+/** Adds knowledge to the agents' objects. Only agents of the workspace get one, because its name contains both. */
 async function addKnowledge(op: Operation, records: readonly KnowledgeRecord[]): Promise<void> {
   const byAgent = Map.groupBy(records, ({ agent_id: agentId }) => agentId);
   if (byAgent.size === 0) return;

@@ -47,6 +47,7 @@ export interface OpenQuestion {
   history: HistoryMessage[];
 }
 
+/** Returns what a reply is suggested for; undefined if the visitor wrote nothing, or only asked for a person. */
 export function openQuestionOf({ agent, messages }: ReadConversation): OpenQuestion | undefined {
   const at = messages.findLastIndex(({ role, content }) => role === "user" && humanRequestLanguage(content, agent.language) === undefined);
   if (at < 0) return undefined;

@@ -124,6 +124,7 @@ export function questionOf(mail: Email, kept: readonly (string | null)[] = [], r
   return [text === "" ? subjectOf(mail, redact) : text, ...named].join("\n");
 }
 
+/** Returns the subject of a mail in one line of at most 300 characters; "(no subject)" if it has none. */
 export function subjectOf({ subject = "" }: Email, redact?: Redact): string {
   return redactBeginning(toSingleLine(subject, subject.length), MAX_SUBJECT_LENGTH, redact) || NO_SUBJECT;
 }
