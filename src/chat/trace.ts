@@ -65,8 +65,9 @@ export class TraceRecorder implements ModelObserver {
     this.steps.push({ name, startMs: endMs - durationMs, endMs, attributes, failure });
   }
 
-  traceOf(of: Omit<Trace, keyof TraceFacts | "created_at">, answer: Answer, threshold: number): Trace {
-    return { ...of, created_at: new Date().toISOString(), ...this.factsOf(answer, threshold, MAX_TRACE_BYTES) };
+  /** Returns the trace of an answer. @param subject which answer it is, and with which settings it was made. */
+  traceOf(subject: Omit<Trace, keyof TraceFacts | "created_at">, answer: Answer, threshold: number): Trace {
+    return { ...subject, created_at: new Date().toISOString(), ...this.factsOf(answer, threshold, MAX_TRACE_BYTES) };
   }
 
   /** Returns the trace of an answer that is not stored as a message. @param maxBytes the largest size as JSON. */

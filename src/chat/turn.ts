@@ -336,14 +336,14 @@ export class TurnRunner {
     const { status, openReason, written } = await finishTurn(op.db, question, given, furtherWrites);
     // Nobody waits for an answer that follows a decision of the team.
     if (isFollowUp && question.channel === "email") waitUntil(wakeEmails(op.env, [{ messageId: answerId }]));
-    const of = {
+    const subject = {
       message_id: answerId,
       conversation_id: conversationId,
       agent_id: agent.id,
       agent_version: agent.version,
       changed_settings: Object.keys(question.settings ?? {}) as (keyof AnswerSettings)[],
     };
-    if (status !== undefined) listener.onTrace(trace.traceOf(of, answer, agent.confidenceThreshold));
+    if (status !== undefined) listener.onTrace(trace.traceOf(subject, answer, agent.confidenceThreshold));
     waitUntil(wakeDeliveries(op.env, written));
     const { startedMs: startMs, steps } = trace;
     const handoffReason = handoff?.reason ?? null;

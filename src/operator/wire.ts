@@ -71,8 +71,8 @@ const limitsInput = z
   .partial()
   .meta({ description: DESCRIPTIONS.limit_overrides });
 
-const days = (of: keyof Retention) =>
-  z.int().gte(RETENTION_BOUNDS[of].min).lte(RETENTION_BOUNDS[of].max).nullable().meta({ description: RETENTION_DESCRIPTIONS[of] });
+const days = (name: keyof Retention) =>
+  z.int().gte(RETENTION_BOUNDS[name].min).lte(RETENTION_BOUNDS[name].max).nullable().meta({ description: RETENTION_DESCRIPTIONS[name] });
 
 const retentionInput = z
   .object({
