@@ -30,7 +30,7 @@ import type { agents } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
 import type { Limits } from "../workspaces/plans.ts";
-import { type Change, recordChange } from "./audit-store.ts";
+import { type AuditedChange, recordChange } from "./operator-audit-store.ts";
 import type { agentCreateSchema, agentUpdateSchema } from "./wire.ts";
 
 /** How long the previous secret stays valid after a rotation. */
@@ -71,7 +71,7 @@ export type AgentRefusal =
  * first run.
  * @param author of its first version.
  */
-export async function addAgent(op: Change, limits: Limits, body: AgentCreate, author: string): Promise<AgentChange> {
+export async function addAgent(op: AuditedChange, limits: Limits, body: AgentCreate, author: string): Promise<AgentChange> {
   const id = op.newId();
   const saved = await readyTools(op.env, id, body.tools ?? [], []);
   if ("outcome" in saved) return saved;
@@ -95,7 +95,7 @@ interface AgentAddition {
   author: string;
 }
 
-async function insertAgent(op: Change, row: NewAgent, { limits, fields, versionId, author }: AgentAddition): Promise<AgentChange> {
+async function insertAgent(op: AuditedChange, row: NewAgent, { limits, fields, versionId, author }: AgentAddition): Promise<AgentChange> {
   const { db, workspaceId, nowMs } = op;
   const {
     after: [[agent], [sameSlug]],
@@ -112,7 +112,7 @@ async function insertAgent(op: Change, row: NewAgent, { limits, fields, versionI
 }
 
 /** Changes the fields of an agent that are in the body. A change of versioned settings publishes a version by this author. */
-export async function changeAgent(op: Change, agentId: string, body: AgentUpdate, author: string): Promise<AgentChange> {
+export async function changeAgent(op: AuditedChange, agentId: string, body: AgentUpdate, author: string): Promise<AgentChange> {
   const { env, db, workspaceId, nowMs } = op;
   const saved = body.tools && (await readyChangedTools(op, agentId, body.tools));
   if (saved && "outcome" in saved) return saved;
@@ -160,7 +160,7 @@ async function readyChangedTools({ env, db, workspaceId }: Operation, agentId: s
  * Deletes an agent and its knowledge. Its conversations and leads stay with the workspace.
  * @returns whether there was one.
  */
-export async function removeAgent(op: Change, agentId: string): Promise<boolean> {
+export async function removeAgent(op: AuditedChange, agentId: string): Promise<boolean> {
   const { db, workspaceId } = op;
   const [[found]] = await db.batch([findAgent(db, workspaceId, agentId)]);
   if (!found) return false;
@@ -183,7 +183,7 @@ export async function removeAgent(op: Change, agentId: string): Promise<boolean>
  * @param firstMs when it was requested for the first time, where the request may be repeated by its Idempotency-Key.
  * @returns undefined when there is no such agent.
  */
-export async function rotateIdentitySecret(op: Change, agentId: string, revoke: boolean, firstMs?: number) {
+export async function rotateIdentitySecret(op: AuditedChange, agentId: string, revoke: boolean, firstMs?: number) {
   const { env, db, workspaceId } = op;
   const nowMs = firstMs ?? op.nowMs;
   const once = firstMs !== undefined;
@@ -237,7 +237,7 @@ function slugOf(name: string): string {
 }
 
 /** Claims the mailbox that a body gives an agent. @returns why the agent cannot have it; undefined if it can. */
-async function claimMailbox(op: Change, agentId: string, address: string | null | undefined): Promise<AgentChange | undefined> {
+async function claimMailbox(op: AuditedChange, agentId: string, address: string | null | undefined): Promise<AgentChange | undefined> {
   if (!address) return undefined;
   // Mail is sent from a mailbox too: if every workspace could claim one, it could claim anybody's.
   if (op.by) return (await claimMailAddress(op, agentId, address)) ? undefined : { outcome: "address_taken" };

@@ -6,7 +6,7 @@ import { mintApiKey } from "../workspaces/api-key.ts";
 import { reloadGate } from "../workspaces/gate.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { countActiveKeys, createKey, findKey, pruneRevokedKeys, revokeKey } from "../workspaces/store.ts";
-import { type Change, recordChange } from "./audit-store.ts";
+import { type AuditedChange, recordChange } from "./operator-audit-store.ts";
 
 type KeyRow = typeof apiKeys.$inferSelect;
 
@@ -19,7 +19,7 @@ export type KeyAddition = { outcome: "done"; row: KeyRow; key: string } | { outc
  * @param granterId the key that grants it, within its own scopes; undefined for the operator and for a member, whose scopes were checked.
  */
 export async function addKey(
-  op: Change,
+  op: AuditedChange,
   limits: Limits,
   given: { name: string; scopes: string[] },
   granterId?: string,
@@ -45,7 +45,7 @@ export async function addKey(
  * Revokes a key from the next request on. The records of the latest revoked keys are kept.
  * @param keepsLast whether the last key that may manage keys stays, so that a workspace cannot lock itself out.
  */
-export async function removeKey(op: Change, keyId: string, keepsLast: boolean): Promise<"done" | "not_found" | "is_last"> {
+export async function removeKey(op: AuditedChange, keyId: string, keepsLast: boolean): Promise<"done" | "not_found" | "is_last"> {
   const { env, db, workspaceId, nowMs } = op;
   const writes = [revokeKey(db, workspaceId, keyId, { nowMs, keepsLast }), ...recordChange(db, op, "key.revoked", { targetId: keyId })];
   const {

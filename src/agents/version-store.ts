@@ -233,13 +233,18 @@ const summaryColumns = {
   memberName: sql<string | null>`${members.name}`.as("member_name"),
 };
 
+/** SQL condition: the row of the API key or member is the author of the version. */
+function isAuthor(table: typeof apiKeys | typeof members): SQL {
+  return and(eq(table.id, agentVersions.author), eq(table.workspaceId, agentVersions.workspaceId))!;
+}
+
 /** Lists a page of an agent's versions, newest first. */
 export function listVersions(db: Database, key: AgentKey, { limit, offset }: { limit: number; offset: number }) {
   return db
     .select(summaryColumns)
     .from(agentVersions)
-    .leftJoin(apiKeys, and(eq(apiKeys.id, agentVersions.author), eq(apiKeys.workspaceId, agentVersions.workspaceId)))
-    .leftJoin(members, and(eq(members.id, agentVersions.author), eq(members.workspaceId, agentVersions.workspaceId)))
+    .leftJoin(apiKeys, isAuthor(apiKeys))
+    .leftJoin(members, isAuthor(members))
     .where(and(isOfAgent(agentVersions, key), gt(agentVersions.number, DRAFT)))
     .orderBy(desc(agentVersions.number))
     .limit(limit)
@@ -273,7 +278,7 @@ export function findVersion(db: Database, key: AgentKey, name: VersionName) {
     })
     .from(agentVersions)
     .leftJoin(base, and(isOfAgent(base, key), eq(base.number, agentVersions.base)))
-    .leftJoin(apiKeys, and(eq(apiKeys.id, agentVersions.author), eq(apiKeys.workspaceId, agentVersions.workspaceId)))
-    .leftJoin(members, and(eq(members.id, agentVersions.author), eq(members.workspaceId, agentVersions.workspaceId)))
+    .leftJoin(apiKeys, isAuthor(apiKeys))
+    .leftJoin(members, isAuthor(members))
     .where(and(isOfAgent(agentVersions, key), isNamed(key, name)));
 }

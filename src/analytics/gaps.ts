@@ -65,8 +65,9 @@ function gapsOfQuestions(questions: readonly GapQuestion[]): Gap[] {
 
 /** Makes the gaps of rated answers. An answer counts once, by its latest rating, however many people rated it down. @param rated newest first. */
 function gapsOfRatings(rated: readonly RatedDown[]): Gap[] {
-  const answers = new Map(rated.toReversed().map((rating) => [rating.messageId, rating]));
-  return [...answers.values()].flatMap(({ question, at, ...rest }): Gap[] => {
+  const byAnswer = Map.groupBy(rated, ({ messageId }) => messageId);
+  return [...byAnswer.values()].flatMap(([latest]): Gap[] => {
+    const { question, at, ...rest } = latest!;
     if (question === null) return [];
     const example = { question, at, kind: "rated_down" as const, ...rest };
     return [{ question, unanswered: 0, ratedDown: 1, firstAt: at, lastAt: at, examples: [example] }];

@@ -21,7 +21,7 @@ import {
   sumDays,
   sumStatuses,
 } from "./store.ts";
-import { countVersionCounts, listVersionCounts } from "./version-store.ts";
+import { countVersionRows, listVersionCounts } from "./version-store.ts";
 import {
   gapPageSchema,
   gapQuery,
@@ -99,7 +99,7 @@ analyticsRoutes.openapi(listVersionAnalytics, async (c) => {
   const [[agent], rows, [counted]] = await db.batch([
     findAgentBrief(db, workspaceId, agentId),
     listVersionCounts(db, key, page),
-    countVersionCounts(db, key),
+    countVersionRows(db, key),
   ]);
   if (!agent) throw notFound("agent");
   return c.json(toPage(rows.map(toVersionAnalytics), counted?.count ?? 0, page), 200);

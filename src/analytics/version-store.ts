@@ -19,6 +19,7 @@ export function listVersionCounts(db: Database, key: AgentKey, { limit, offset }
 
 export type VersionCounts = Awaited<ReturnType<typeof listVersionCounts>>[number];
 
-export function countVersionCounts(db: Database, key: AgentKey) {
+/** Counts the rows of `listVersionCounts`, which is the number of versions that have answered. */
+export function countVersionRows(db: Database, key: AgentKey) {
   return db.select({ count: count() }).from(agentVersionCounts).where(isOfAgent(agentVersionCounts, key));
 }

@@ -1,11 +1,11 @@
 import { getTableName } from "drizzle-orm";
 import { claimMailAddress } from "../administration/agents.ts";
-import { type OperatorOperation, recordOperation } from "../administration/audit-store.ts";
+import { type OperatorOperation, recordOperation } from "../administration/operator-audit-store.ts";
 import { putPart } from "../attachments/contents.ts";
 import { listOwnAttachments } from "../attachments/store.ts";
 import { indexOf } from "../knowledge/index.ts";
 import { restoreLeads } from "../leads/leads.ts";
-import type { ErasureMessage } from "../operator/erasure.ts";
+import { startErasure } from "../operator/erasure.ts";
 import { claimSlug, findSlug, releaseSlug } from "../operator/store.ts";
 import { keyIdsIn } from "../platform/crypto/secrets.ts";
 import { hasDatabase } from "../platform/db/bindings.ts";
@@ -14,7 +14,6 @@ import { shardOf } from "../platform/db/ids.ts";
 import { agents, leads, workspaces } from "../platform/db/schema.ts";
 import { transact } from "../platform/db/sql.ts";
 import { jurisdictionFor } from "../platform/objects.ts";
-import { sendWakeUps } from "../platform/queue.ts";
 import { log } from "../platform/telemetry/log.ts";
 import { reloadGate } from "../workspaces/gate.ts";
 import { ownKeyIds, readPage } from "./export.ts";
@@ -110,7 +109,7 @@ async function claimMailAddresses(op: Operation, rows: readonly StoredRow[]): Pr
   }
 }
 
-/** Only agents of the workspace get a knowledge object, because its name contains both. */
+/** Adds knowledge to the agents' objects. Only agents of the workspace get one, because its name contains both. */
 async function addKnowledge(op: Operation, records: readonly KnowledgeRecord[]): Promise<void> {
   const byAgent = Map.groupBy(records, ({ agent_id: agentId }) => agentId);
   if (byAgent.size === 0) return;
@@ -279,14 +278,12 @@ async function removeUnlisted(op: OperatorOperation): Promise<void> {
 
 /** Cancels an unfinished import; its records are erased in the background. @returns whether there was one. */
 export async function abandonImport(op: OperatorOperation): Promise<boolean> {
-  const { env, meter, db, workspaceId, nowMs } = op;
+  const { env, db, workspaceId, nowMs } = op;
   const [, [cancelled]] = await db.batch([
     ...cancelImport(db, workspaceId, { jurisdiction: jurisdictionFor(env, workspaceId), nowMs }),
     recordOperation(db, op),
   ]);
   if (!cancelled) return false;
-  const directory = directoryDb(env, meter);
-  await directory.batch([releaseSlug(directory, workspaceId)]);
-  await sendWakeUps(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
+  await startErasure(op);
   return true;
 }

@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { recordExport } from "../administration/audit-store.ts";
+import { recordExport } from "../administration/operator-audit-store.ts";
 import { openWorkspace, operatorOperationOf } from "../operator/auth.ts";
 import { hasDatabase } from "../platform/db/bindings.ts";
 import { jsonBody } from "../platform/http/body.ts";

@@ -1,23 +1,11 @@
-import { searchIndex } from "../knowledge/search.ts";
 import { addLead } from "../leads/leads.ts";
-import { smallTalkOf, withoutSmallTalk } from "../text/intents.ts";
 import type { Tool, ToolOutcome } from "../models/model.ts";
-import type { Retrieval } from "../models/retrieval.ts";
-import type { Operation } from "../platform/db/client.ts";
 import type { Question } from "./question.ts";
-import { MAX_PREVIOUS_QUESTIONS } from "./store.ts";
-import type { Search } from "./trace.ts";
+import { type SearchContext, searchKnowledge } from "./search.ts";
 
-/** The largest number of passages that a search returns, both the search for a question and a search by the model. */
-const MAX_PASSAGES = 5;
 const MAX_QUERY_LENGTH = 300;
 /** A shorter run of digits is not a phone number, and may occur in any text. */
 const MIN_PHONE_DIGITS = 5;
-
-interface SearchContext {
-  op: Operation;
-  question: Pick<Question, "agentId" | "filter">;
-}
 
 /** The parts of a turn that the built-in tools use. */
 export interface ToolContext extends SearchContext {
@@ -25,33 +13,6 @@ export interface ToolContext extends SearchContext {
   visitorId: string | null;
   /** The visitor's messages in this conversation since it was last resolved. */
   visitorMessages: readonly string[];
-}
-
-/**
- * Searches the knowledge of an agent for a visitor's message.
- * @param previousQuestions the visitor's earlier questions, oldest first.
- */
-export async function searchFor(context: SearchContext, message: string, previousQuestions: string[]): Promise<Search> {
-  const startedMs = Date.now();
-  const query = withoutSmallTalk(message, "");
-  const retrieval = await searchKnowledge(context, query, previousQuestions);
-  return { query, retrieval, durationMs: Date.now() - startedMs };
-}
-
-function searchKnowledge({ op, question }: SearchContext, query: string, previousQuestions: string[]): Promise<Retrieval> {
-  const { agentId, filter } = question;
-  return searchIndex({ ...op, agentId }, { question: query, previousQuestions, limit: MAX_PASSAGES }, filter);
-}
-
-/** Returns the visitor's last questions, oldest first. Small talk is left out. */
-export function lastQuestions(written: readonly string[]): string[] {
-  const questions: string[] = [];
-  // The newest message comes first, so that the rest of a long conversation is not analysed.
-  for (const text of written.toReversed()) {
-    if (smallTalkOf(text, "") === undefined) questions.unshift(withoutSmallTalk(text, ""));
-    if (questions.length === MAX_PREVIOUS_QUESTIONS) break;
-  }
-  return questions;
 }
 
 /** Returns the tools that every agent has. */

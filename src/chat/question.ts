@@ -5,7 +5,9 @@ import type { MetadataFilter } from "../knowledge/search-wire.ts";
 import type { HistoryMessage } from "../models/model.ts";
 import type { Channel } from "../platform/db/columns.ts";
 import { anonIdForEmail } from "../platform/text.ts";
-import type { VisitorLimit } from "../workspaces/usage-limits.ts";
+import { monthOf } from "../platform/time.ts";
+import type { Limits } from "../workspaces/plans.ts";
+import { type VisitorLimit, visitorLimitOf } from "../workspaces/usage-limits.ts";
 import type { Asked } from "./wire.ts";
 
 /** The author of a question, as its channel knows them. */
@@ -63,7 +65,7 @@ export interface Question {
   settings?: AnswerSettings;
   /** The version of the agent that answers, if it is not the published one or one that is rolled out. */
   version?: "draft";
-  quota: { period: string; limit: number };
+  quota: Quota;
   /** How many messages a conversation may have. */
   maxMessages: number;
   /** How many messages visitors may send; undefined if their number is not limited. */
@@ -76,6 +78,27 @@ export interface Question {
   visitorId: string;
   /** When it was asked, in Unix milliseconds. */
   nowMs: number;
+}
+
+/** The month's message quota of a workspace. */
+export interface Quota {
+  period: string;
+  limit: number;
+}
+
+/** Returns the message quota of the month that a time falls into. */
+export function monthlyQuota(limits: Limits, nowMs: number): Quota {
+  return { period: monthOf(nowMs), limit: limits.messages };
+}
+
+/** Returns the limits under which a question is stored. @param sender a hash of the sender; null if no single sender is limited. */
+export function questionLimits(limits: Limits, nowMs: number, sender: string | null = null) {
+  return {
+    quota: monthlyQuota(limits, nowMs),
+    maxMessages: limits.messages_per_conversation,
+    messageLimit: visitorLimitOf(limits, "messages", sender),
+    leadLimit: visitorLimitOf(limits, "leads", sender),
+  };
 }
 
 /** Limits the stored part of each question. Longer questions with the same beginning count as one. */

@@ -7,13 +7,12 @@ import { toApiError } from "../platform/http/error-handler.ts";
 import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
 import { eventStream } from "../platform/http/responses.ts";
 import type { Cost } from "../platform/telemetry/meter.ts";
-import { monthOf } from "../platform/time.ts";
 import { operationOf } from "../workspaces/checks.ts";
 import { visitorLimitOf } from "../workspaces/usage-limits.ts";
-import { apiVisitor, type Question } from "./question.ts";
+import { apiVisitor, type Question, questionLimits } from "./question.ts";
 import { type Refusal, refusalError } from "./refusals.ts";
 import { sessionOf, type Unsettled } from "./session.ts";
-import { findAnswer, type StoredAnswer, toChatAnswer } from "./store.ts";
+import { findReply, type StoredReply, toChatAnswer } from "./store.ts";
 import { AnswerStream, hasWholeAnswer, readStream, type StreamCaller } from "./stream.ts";
 import type { StreamFormat } from "./stream-formats.ts";
 import { type AnswerVisitor, visitorFields } from "./visitor-token.ts";
@@ -37,10 +36,8 @@ export function toQuestion(c: AppContext, agentId: string, asked: Asked): Questi
     ...(settings && { settings }),
     ...(channel === "api" && { clientTools: { runsIn: "server" as const, names: names ?? null } }),
     ...(version && { version }),
-    quota: { period: monthOf(nowMs), limit: limits.messages },
-    maxMessages: limits.messages_per_conversation,
+    ...questionLimits(limits, nowMs),
     messageLimit: { ...visitorLimitOf(limits, "messages", null), onlyOutsideQuota: true },
-    leadLimit: visitorLimitOf(limits, "leads", null),
     questionId: newId(),
     answerId: newId(),
     visitorId: newId(),
@@ -208,7 +205,7 @@ export interface AnswerKey {
 /** Reads an answer of the caller's workspace, and its conversation. */
 export async function findStoredAnswer(c: AppContext, key: AnswerKey): Promise<FoundAnswer> {
   const { db, workspaceId } = operationOf(c);
-  const answer = findAnswer(db, workspaceId, key.conversation_id, key.message_id);
+  const answer = findReply(db, workspaceId, key.conversation_id, key.message_id);
   const [[conversation], [stored]] = await db.batch([findConversation(db, workspaceId, key.conversation_id), answer]);
   return { workspaceId, status: conversation?.status, stored };
 }
@@ -219,7 +216,7 @@ export interface FoundAnswer {
   /** Undefined if D1 does not hold the conversation. Its first question may still wait in the session. */
   status: ConversationStatus | undefined;
   /** Undefined while the answer is being written, and if there is no answer. */
-  stored: StoredAnswer | undefined;
+  stored: StoredReply | undefined;
   visitor?: AnswerVisitor;
 }
 

@@ -19,7 +19,7 @@ import {
   wholeContinued,
 } from "./responses.ts";
 import { sessionOf } from "./session.ts";
-import { findAnswer } from "./store.ts";
+import { findReply } from "./store.ts";
 import { traceSchema } from "./trace-wire.ts";
 import { type Asked, chatAnswerSchema, chatEventsSchema, chatInSchema, resumeHeaders, toolResultsInSchema } from "./wire.ts";
 
@@ -111,7 +111,7 @@ chatRoutes.openapi(getTrace, async (c) => {
   const op = operationOf(c);
   const { db, workspaceId } = op;
   const [[[stored]], trace] = await Promise.all([
-    db.batch([findAnswer(db, workspaceId, conversationId, messageId)]),
+    db.batch([findReply(db, workspaceId, conversationId, messageId)]),
     sessionOf(op, conversationId).findTrace(messageId),
   ]);
   if (!stored) throw notFound("answer of an agent");

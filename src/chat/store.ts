@@ -35,9 +35,6 @@ import { type Question, questionKeyOf } from "./question.ts";
 import { belongsToVisitor, mergedVisitorId, resolveVisitorId, upsertVisitor } from "./visitor-store.ts";
 import type { ChatAnswer } from "./wire.ts";
 
-/** How many of the visitor's earlier messages a search takes into account. */
-export const MAX_PREVIOUS_QUESTIONS = 3;
-
 /** How many of an agent's sources its replies name. */
 const MAX_TOPICS = 3;
 
@@ -296,7 +293,7 @@ function listTurnMessages(db: Database, question: Question) {
   const hasContact = sql<number>`(${email} IS NOT NULL OR ${hasLead})`.as("has_contact");
   const visitor = { externalId, email, emailVerified, verified, hasContact };
   return db
-    .select({ ...storedAnswerColumns, ...visitor, version, businessHours, state: stateColumns(question) })
+    .select({ ...storedReplyColumns, ...visitor, version, businessHours, state: stateColumns(question) })
     .from(messages)
     .innerJoin(conversations, eq(conversations.id, messages.conversationId))
     .leftJoin(visitors, and(eq(visitors.id, messages.authorId), eq(visitors.workspaceId, messages.workspaceId)))
@@ -453,7 +450,7 @@ function visitorIdOf({ workspaceId, conversationId, visitor }: Question): SQL {
 }
 
 /** The columns of a message, and the reason of the last hand-off up to it. */
-export const storedAnswerColumns = {
+export const storedReplyColumns = {
   ...getTableColumns(messages),
   handoffReason: sql<HandoffReason | null>`(SELECT h.reason FROM ${handoffs} h WHERE h.workspace_id = "messages"."workspace_id"
     AND h.conversation_id = "messages"."conversation_id" AND h.requested_at <= "messages"."created_at" ORDER BY h.id DESC LIMIT 1)`.as(
@@ -461,10 +458,10 @@ export const storedAnswerColumns = {
   ),
 };
 
-export type StoredAnswer = typeof messages.$inferSelect & { handoffReason: HandoffReason | null };
+export type StoredReply = typeof messages.$inferSelect & { handoffReason: HandoffReason | null };
 
 /** Returns a stored answer as it was first given, except for the status, which is the conversation's current one. */
-export function toChatAnswer(stored: StoredAnswer, status: ConversationStatus): ChatAnswer {
+export function toChatAnswer(stored: StoredReply, status: ConversationStatus): ChatAnswer {
   const { id, conversationId, content, confidence, needsHuman } = stored;
   const fields = { answer: content, citations: stored.citations as Citation[], confidence: confidence ?? 0, needs_human: needsHuman };
   return {
@@ -478,9 +475,9 @@ export function toChatAnswer(stored: StoredAnswer, status: ConversationStatus): 
 }
 
 /** Finds an agent's answer in a conversation. */
-export const findAnswer = compiled((db, workspaceId: string, conversationId: string, messageId: string) =>
+export const findReply = compiled((db, workspaceId: string, conversationId: string, messageId: string) =>
   db
-    .select(storedAnswerColumns)
+    .select(storedReplyColumns)
     .from(messages)
     .where(isAnswer(workspaceId, conversationId, messageId)),
 );

@@ -8,15 +8,14 @@ import { errorResponses, eventStream, jsonResponse, streamableResponse, textStre
 import { createRouter } from "../platform/http/router.ts";
 import type { Operation } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
-import { monthOf } from "../platform/time.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
 import type { Answer } from "./answer.ts";
+import { monthlyQuota, type Quota } from "./question.ts";
 import { refusalError } from "./refusals.ts";
-import { HEARTBEAT_MS } from "./stream.ts";
-import { formatComment, formatData } from "./stream-formats.ts";
 import { openQuestionOf, readConversation, type ReadConversation, suggestReply } from "./suggestion.ts";
-import { countWriting, type Quota, refundWriting } from "./suggestion-store.ts";
+import { countWriting, refundWriting } from "./suggestion-store.ts";
+import { streamSuggestion } from "./suggestion-stream.ts";
 import { composeSummary, writeSummary } from "./summary.ts";
 import { streamField } from "./wire.ts";
 
@@ -70,13 +69,13 @@ suggestionRoutes.openapi(suggestRoute, async (c) => {
   const question = openQuestionOf(read);
   if (!question) throw new ApiError("conflict", "The visitor has asked nothing that can be answered.");
   c.set("conversationId", conversationId);
-  const quota = quotaOf(c, op);
+  const quota = monthlyQuota(c.get("caller").workspace.limits, op.nowMs);
   await requireQuota(op, quota);
   const { modelFor } = await import("../grounded/engine.ts");
   const asked = { agent: read.agent, conversationId, question };
   const run = (onText: (text: string) => void) =>
     refundedOnFailure(op, quota, async () => toSuggestion(await suggestReply(op, modelFor(c.env), asked, onText)));
-  if (c.req.valid("json").stream) return eventStream(c, textStream(eventsOf(run, c.get("requestId"))));
+  if (c.req.valid("json").stream) return eventStream(c, textStream(streamSuggestion(run, c.get("requestId"))));
   return c.json(await run(() => undefined), 200);
 });
 
@@ -110,7 +109,7 @@ suggestionRoutes.openapi(summaryRoute, async (c) => {
   const { modelFor } = await import("../grounded/engine.ts");
   const model = modelFor(c.env);
   if (!model.write) return c.json({ content: composeSummary(read) }, 200);
-  const quota = quotaOf(c, op);
+  const quota = monthlyQuota(c.get("caller").workspace.limits, op.nowMs);
   await requireQuota(op, quota);
   const write = model.write.bind(model);
   try {
@@ -125,10 +124,6 @@ async function requireConversation(c: AppContext, op: Operation, conversationId:
   const read = await readConversation(op, conversationId, c.get("redaction")?.storedText);
   if (!read) throw notFound("conversation");
   return read;
-}
-
-function quotaOf(c: AppContext, { nowMs }: Operation): Quota {
-  return { period: monthOf(nowMs), limit: c.get("caller").workspace.limits.messages };
 }
 
 async function requireQuota({ db, workspaceId }: Operation, quota: Quota): Promise<void> {
@@ -146,60 +141,10 @@ async function refundedOnFailure<Text>({ db, workspaceId }: Operation, quota: Qu
   }
 }
 
+const MODEL_RETRY_SECONDS = 5;
+
 /** @throws ApiError service_unavailable if the model failed. */
 function toSuggestion({ text, citations, confidence, handoff }: Answer): z.infer<typeof suggestionSchema> {
   if (handoff?.reason === "model_failure") throw unavailable("The model failed. Try again in a moment.", MODEL_RETRY_SECONDS);
   return handoff ? { content: "", citations: [], confidence } : { content: text, citations, confidence };
-}
-
-const MODEL_RETRY_SECONDS = 5;
-
-/** The events of a suggestion that is being written. */
-async function* eventsOf(
-  run: (onText: (text: string) => void) => Promise<z.infer<typeof suggestionSchema>>,
-  requestId: string,
-): AsyncGenerator<string, void> {
-  let text = "";
-  let change = Promise.withResolvers<void>();
-  let end: string | undefined;
-  const writing = run((piece) => {
-    text += piece;
-    change.resolve();
-  });
-  void writing
-    .then(
-      (suggestion) => formatEvent("done", suggestion),
-      (error: unknown) => formatEvent("error", { error: { ...errorOf(error), request_id: requestId } }),
-    )
-    .then((event) => {
-      end = event;
-      return change.resolve();
-    });
-  while (end === undefined || text !== "") {
-    const isChanged = text !== "" || end !== undefined || (await within(change.promise, HEARTBEAT_MS));
-    change = Promise.withResolvers();
-    const added = text;
-    text = "";
-    if (added !== "") yield formatEvent("delta", { text: added });
-    else if (!isChanged) yield formatComment("still writing");
-  }
-  yield end;
-}
-
-function errorOf(error: unknown): { code: string; message: string } {
-  if (error instanceof ApiError) return { code: error.code, message: error.message };
-  return { code: "internal_error", message: "Something failed on our side. Try again." };
-}
-
-function formatEvent(event: string, data: object): string {
-  return `event: ${event}\n${formatData(data)}`;
-}
-
-/** Waits for a promise. @returns whether it settled within a time. */
-async function within(promise: Promise<void>, timeMs: number): Promise<boolean> {
-  const { promise: timeout, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(false), timeMs);
-  const isSettled = await Promise.race([promise.then(() => true), timeout]);
-  clearTimeout(timer);
-  return isSettled;
 }

@@ -2,12 +2,7 @@ import { and, eq, gt, lt, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { usagePeriods } from "../platform/db/schema.ts";
 import { insertWhere, workspaceExists } from "../platform/db/sql.ts";
-
-/** The month's message quota of a workspace. */
-export interface Quota {
-  period: string;
-  limit: number;
-}
+import type { Quota } from "./question.ts";
 
 /** Counts a text that an agent writes for the team toward the quota, as a question is. Returns no row if the quota is used up. */
 export function countWriting(db: Database, workspaceId: string, { period, limit }: Quota) {

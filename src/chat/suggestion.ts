@@ -6,8 +6,9 @@ import { MAX_HISTORY_MESSAGES } from "../models/limits.ts";
 import type { HistoryMessage, Model } from "../models/model.ts";
 import type { Operation } from "../platform/db/client.ts";
 import { type Answer, makeAnswer } from "./answer.ts";
-import { lastQuestions, searchFor, searchTool } from "./built-in-tools.ts";
+import { searchTool } from "./built-in-tools.ts";
 import { toHistoryMessage, visitorMessagesIn } from "./question.ts";
+import { lastQuestions, searchFor } from "./search.ts";
 
 /** How many of the latest messages and notes are read. */
 const MAX_MESSAGES = 60;
@@ -46,6 +47,7 @@ export interface OpenQuestion {
   history: HistoryMessage[];
 }
 
+/** Returns what a reply is suggested for; undefined if the visitor wrote nothing, or only asked for a person. */
 export function openQuestionOf({ agent, messages }: ReadConversation): OpenQuestion | undefined {
   const at = messages.findLastIndex(({ role, content }) => role === "user" && humanRequestLanguage(content, agent.language) === undefined);
   if (at < 0) return undefined;

@@ -6,7 +6,7 @@ import type { CalledTool, ToolRound } from "../models/model.ts";
 import { formatUuid, newId, parseUuid, shardOf } from "../platform/db/ids.ts";
 import { DAY_MS, HOUR_MS } from "../platform/time.ts";
 import type { Question } from "./question.ts";
-import type { Search } from "./trace.ts";
+import type { Search } from "./search.ts";
 import type { ChatAnswer, ToolResult } from "./wire.ts";
 
 /** A turn that waits for its caller's tools, or for the team's approval of tool calls. It is plain data, which the session stores. */

@@ -15,13 +15,13 @@ export class TraceStore {
 
   find(messageId: string): Trace | undefined {
     const trace = messageId < expiredBefore() ? undefined : this.kv.get<Trace>(PREFIX + messageId);
-    return trace && withVersion(trace);
+    return trace && withAgentVersion(trace);
   }
 
   /** Lists the traces of the answers after a message, oldest first. */
   list(afterId: string, limit: number): Trace[] {
     const from = afterId > expiredBefore() ? { startAfter: PREFIX + afterId } : { start: PREFIX + expiredBefore() };
-    return [...this.kv.list<Trace>({ prefix: PREFIX, ...from, limit })].map(([, trace]) => withVersion(trace));
+    return [...this.kv.list<Trace>({ prefix: PREFIX, ...from, limit })].map(([, trace]) => withAgentVersion(trace));
   }
 
   /** Deletes the traces that have expired. */
@@ -37,8 +37,8 @@ export class TraceStore {
   }
 }
 
-/** Returns a trace as it is shown: those of earlier releases have no version. */
-function withVersion(trace: Trace): Trace {
+/** Returns a trace with `agent_version`, which traces of 1.0.0 lack. */
+function withAgentVersion(trace: Trace): Trace {
   return { ...trace, agent_version: trace.agent_version ?? null };
 }
 

@@ -1,8 +1,9 @@
 import { STRONG_MATCH } from "../knowledge/retrieval/curated-answers.ts";
 import type { ModelCallReport, ModelObserver, ToolCallReport } from "../models/model.ts";
-import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
+import type { CuratedMatch, Passage } from "../models/retrieval.ts";
 import { truncate, utf8Length } from "../platform/text.ts";
 import { type Answer, snippetOf } from "./answer.ts";
+import type { Search } from "./search.ts";
 import type { Step } from "./spans.ts";
 import type { Trace, TraceFacts } from "./trace-wire.ts";
 
@@ -13,13 +14,6 @@ const MAX_TEXT_LENGTH = 200;
 const MAX_QUERY_LENGTH = 2_000;
 const MAX_URL_LENGTH = 500;
 const MAX_TERMS = 40;
-
-/** A search of the agent's knowledge. */
-export interface Search {
-  query: string;
-  retrieval: Retrieval;
-  durationMs: number;
-}
 
 type TracedSearch = Trace["searches"][number];
 
@@ -71,8 +65,9 @@ export class TraceRecorder implements ModelObserver {
     this.steps.push({ name, startMs: endMs - durationMs, endMs, attributes, failure });
   }
 
-  traceOf(of: Omit<Trace, keyof TraceFacts | "created_at">, answer: Answer, threshold: number): Trace {
-    return { ...of, created_at: new Date().toISOString(), ...this.factsOf(answer, threshold, MAX_TRACE_BYTES) };
+  /** Returns the trace of an answer. @param subject which answer it is, and with which settings it was made. */
+  traceOf(subject: Omit<Trace, keyof TraceFacts | "created_at">, answer: Answer, threshold: number): Trace {
+    return { ...subject, created_at: new Date().toISOString(), ...this.factsOf(answer, threshold, MAX_TRACE_BYTES) };
   }
 
   /** Returns the trace of an answer that is not stored as a message. @param maxBytes the largest size as JSON. */

@@ -21,10 +21,11 @@ import { businessHoursOf } from "../workspaces/business-hours.ts";
 import { type Answer, continuing, failureAnswer, handOff, makeAnswer, type Team } from "./answer.ts";
 import { type Redaction, redactionOf } from "../redaction/redaction.ts";
 import { approvalWrites, decidedRounds, recordDecisions } from "./approved-calls.ts";
-import { builtInTools, lastQuestions, searchFor } from "./built-in-tools.ts";
+import { builtInTools } from "./built-in-tools.ts";
 import { filesForModel } from "./question-files.ts";
 import { type Question, toHistoryMessage, visitorMessagesIn } from "./question.ts";
 import { isByLimit, type Refusal, refusalOf } from "./refusals.ts";
+import { lastQuestions, type Search, searchFor } from "./search.ts";
 import { beginTurn, finishTurn, refundQuota, toChatAnswer, type TurnState } from "./store.ts";
 import type { StreamStart } from "./stream.ts";
 import {
@@ -37,7 +38,7 @@ import {
   type SuspendedTurn,
   waitsForCaller,
 } from "./suspended-turns.ts";
-import { type Search, TraceRecorder } from "./trace.ts";
+import { TraceRecorder } from "./trace.ts";
 import type { Trace } from "./trace-wire.ts";
 import type { Attempt } from "./turn-queue.ts";
 import type { ChatAnswer } from "./wire.ts";
@@ -335,14 +336,14 @@ export class TurnRunner {
     const { status, openReason, written } = await finishTurn(op.db, question, given, furtherWrites);
     // Nobody waits for an answer that follows a decision of the team.
     if (isFollowUp && question.channel === "email") waitUntil(wakeEmails(op.env, [{ messageId: answerId }]));
-    const of = {
+    const subject = {
       message_id: answerId,
       conversation_id: conversationId,
       agent_id: agent.id,
       agent_version: agent.version,
       changed_settings: Object.keys(question.settings ?? {}) as (keyof AnswerSettings)[],
     };
-    if (status !== undefined) listener.onTrace(trace.traceOf(of, answer, agent.confidenceThreshold));
+    if (status !== undefined) listener.onTrace(trace.traceOf(subject, answer, agent.confidenceThreshold));
     waitUntil(wakeDeliveries(op.env, written));
     const { startedMs: startMs, steps } = trace;
     const handoffReason = handoff?.reason ?? null;

@@ -1,3 +1,4 @@
+import { CONNECT_AGAIN, POLICY_VIOLATION } from "../events/live-protocol.ts";
 import { inBackground } from "../platform/background.ts";
 import type { ConversationStatus } from "../platform/db/columns.ts";
 import { objectOf } from "../platform/objects.ts";
@@ -12,10 +13,8 @@ const MAX_OPEN_MS = 10 * 60_000;
 /** The header in which the widget's route passes on when the visitor's token expires, in Unix milliseconds. */
 export const EXPIRY_HEADER = "X-Expires-At";
 const FOLLOWER_HEADER = "X-Follower";
-/** Codes of RFC 6455, section 7.4.1. */
+/** A code of RFC 6455, section 7.4.1. */
 const NORMAL_CLOSURE = 1000;
-const POLICY_VIOLATION = 1008;
-const CONNECT_AGAIN = "Connect again.";
 
 /**
  * The sockets through which a conversation's object notifies the visitor's open pages, and requests that wait, of changes, which they

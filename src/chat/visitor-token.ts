@@ -45,6 +45,7 @@ export async function mintVisitorToken({ agentId, visitorId }: VisitorClaim, sec
   return mintToken(FORMAT, payload, secret);
 }
 
+/** Returns what a visitor's token contains, with the outcome `genuine`; otherwise only the outcome `forged` or `expired`. */
 export async function verifyVisitorToken(token: string, secrets: readonly string[], nowMs: number): Promise<VisitorTokenResult> {
   const verified = await verifyToken(FORMAT, token, secrets);
   if (!verified) return { outcome: "forged" };

@@ -2,7 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { hasLanguageModel, secretValues } from "../platform/config.ts";
 import { type AddressLink, createLink, type LinkTarget, linkUrl, type MemberLink, readLink, redeemLink } from "../members/links.ts";
 import { endSession as endMemberSession, startSession } from "../members/members.ts";
-import { findByAddress, memberOfAddress, type WorkspaceRow } from "../members/sign-in-by-account.ts";
+import { findByAddress, memberOfAddress, type WorkspaceRow } from "../members/sign-in-lookup.ts";
 import { findMember, type MemberRow, nameFromEmail } from "../members/store.ts";
 import { newOperation } from "../platform/db/client.ts";
 import { newId } from "../platform/db/ids.ts";

@@ -4,7 +4,7 @@ import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { keepPending, newToken, takePending } from "../members/links.ts";
 import { startSession } from "../members/members.ts";
-import { memberOfAccount, memberOfAddress } from "../members/sign-in-by-account.ts";
+import { memberOfAccount, memberOfAddress } from "../members/sign-in-lookup.ts";
 import { mailSignInLink } from "../members/sign-in-by-mail.ts";
 import { callbackUrl, clientSecretContext, DEFAULT_METHODS, supportedMethods } from "../members/sign-in-settings.ts";
 import type { SignInRow } from "../members/sign-in-store.ts";

@@ -4,7 +4,7 @@ import type { approvals } from "../platform/db/schema.ts";
 import { timestamp, toTimestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
 import { cursorPageOf, cursorQuery } from "../platform/http/page.ts";
 import { REDACTED } from "../redaction/fields.ts";
-import { memberSchema } from "./wire.ts";
+import { teamMemberSchema } from "./wire.ts";
 
 /** The most characters of a reason, which a model reads. */
 const MAX_REASON_LENGTH = 1_000;
@@ -46,7 +46,7 @@ export const approvalQuery = cursorQuery.extend({
 });
 
 const author = () =>
-  memberSchema.nullable().optional().meta({ description: "The member of the team who decides. By default the API key." });
+  teamMemberSchema.nullable().optional().meta({ description: "The member of the team who decides. By default the API key." });
 
 export const approveInSchema = z
   .object({

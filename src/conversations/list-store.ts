@@ -64,14 +64,14 @@ interface Since {
 }
 
 /** Reads one page of conversations by last activity, plus one row if there is another page; then the total. */
-export function pageConversations(db: Database, workspaceId: string, given: ConversationFilter, page: OrderedPage) {
+export function pageConversations(db: Database, workspaceId: string, query: ConversationFilter & OrderedPage) {
+  const { limit, offset, cursor, isOldestFirst, ...given } = query;
   // A compiled statement cannot look at the priority.
   const filter = { ...given, isUnusual: given.priority !== undefined && given.priority !== "normal" };
-  const isDeep =
-    page.offset >= DEEP_OFFSET && !page.cursor && !page.isOldestFirst && !isSelective(filter) && !filter.snooze && !filter.priority;
+  const isDeep = offset >= DEEP_OFFSET && !cursor && !isOldestFirst && !isSelective(filter) && !filter.snooze && !filter.priority;
   const nextDay = Math.ceil((filter.sinceMs ?? 0) / DAY_MS);
   const since = { nextDay, nextSpan: Math.ceil(nextDay / SPAN_DAYS) * SPAN_DAYS };
-  return selectPage(db, workspaceId, filter, { ...page, isDeep }, since);
+  return selectPage(db, workspaceId, filter, { limit, offset, cursor, isOldestFirst, isDeep }, since);
 }
 
 const selectPage = compiled((db, workspaceId: string, filter: ConversationFilter, page: ReadPage, since: Since) => {

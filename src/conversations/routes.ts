@@ -69,9 +69,9 @@ conversationRoutes.openapi(listConversations, async (c) => {
     ...page
   } = query;
   const snooze = snoozed && { isSnoozed: snoozed === "true", nowMs: Date.now() };
-  const of = { agentId, status, channel, sinceMs, assigneeId, visitorId, teamId, priority, snooze };
+  const fields = { agentId, status, channel, sinceMs, assigneeId, visitorId, teamId, priority, snooze };
   const only = { isUnread: unread !== undefined, isWithTeam: withTeam !== undefined, isUnassigned: unassigned !== undefined };
-  const filter = { ...of, ...only, isOldestFirst: order === "oldest" };
+  const filter = { ...fields, ...only, isOldestFirst: order === "oldest" };
   const positionOf = ({ record }: ListedRow) => ({ atMs: Date.parse(record.updated_at), id: record.id });
   if (wantsCsv(c)) {
     const readRows = async (asked: Page) => (await listConversationRows(operationOf(c), { ...filter, ...asked, q })) ?? refuseIndexing();

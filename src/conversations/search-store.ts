@@ -132,10 +132,10 @@ export function listUnread(db: Database, workspaceId: string, limit: number) {
 
 /** Lists the contents of these messages and notes. */
 export const listContents = compiled((db, workspaceId: string, ids: readonly string[]) => {
-  const of = (table: typeof messages | typeof notes) =>
+  const contentsIn = (table: typeof messages | typeof notes) =>
     db
       .select({ id: table.id, content: table.content })
       .from(table)
       .where(isAmong(table, workspaceId, ids));
-  return [of(messages), of(notes)] as const;
+  return [contentsIn(messages), contentsIn(notes)] as const;
 });

@@ -32,8 +32,7 @@ type MaybeSearch = Omit<ConversationQuery, "q"> & { q?: string | undefined; isOl
 export async function findConversations(op: Operation, { q, ...query }: MaybeSearch): Promise<Found | undefined> {
   const { db, workspaceId } = op;
   if (!q) {
-    const { limit, offset, cursor, isOldestFirst, ...filter } = query;
-    const [rows, [counted]] = await db.batch(pageConversations(db, workspaceId, filter, { limit, offset, cursor, isOldestFirst }));
+    const [rows, [counted]] = await db.batch(pageConversations(db, workspaceId, query));
     return { rows, matches: new Map(), total: counted?.total ?? 0 };
   }
   const result = await search(op, { ...query, q });
@@ -61,8 +60,7 @@ export async function findConversations(op: Operation, { q, ...query }: MaybeSea
 export async function listConversationRows(op: Operation, { q, ...query }: MaybeSearch): Promise<ListedRow[] | undefined> {
   const { db, workspaceId } = op;
   if (!q) {
-    const { limit, offset, cursor, isOldestFirst, ...filter } = query;
-    const [page] = pageConversations(db, workspaceId, filter, { limit, offset, cursor, isOldestFirst });
+    const [page] = pageConversations(db, workspaceId, query);
     return (await db.batch([page]))[0];
   }
   const result = await search(op, { ...query, q });

@@ -35,6 +35,7 @@ const TRANSITIONS: Record<Trigger, Partial<Record<ConversationStatus, Conversati
 /** Returns the next status for the present one. */
 export type Transition = (from: ConversationStatus) => ConversationStatus;
 
+/** Returns the transition on a trigger. It keeps the statuses that the trigger does not change. */
 export function transitionOn(trigger: Trigger): Transition {
   return (from) => TRANSITIONS[trigger][from] ?? from;
 }

@@ -27,7 +27,7 @@ import { SETTABLE_STATUSES } from "./status.ts";
 import { openingFields } from "../workspaces/business-hours-wire.ts";
 
 /** A member of the team, with an id of the caller's choice. */
-export const memberSchema = z
+export const teamMemberSchema = z
   .object({
     id: z.string().min(1).max(128).meta({ description: "Your stable id for the member of the team.", example: "grace" }),
     name: filledPersonName().meta({ description: "The member's name.", example: "Grace Hopper" }),
@@ -158,7 +158,7 @@ export const conversationSchema = z
       .nullable()
       .meta({ description: "The beginning of the first message, or the subject of a mail.", example: "How long do refunds take?" }),
     tags: z.array(z.string()).meta({ description: "Your team's tags.", example: ["refund"] }),
-    assignee: memberSchema.nullable().meta({ description: "The member of the team to whom it is assigned." }),
+    assignee: teamMemberSchema.nullable().meta({ description: "The member of the team to whom it is assigned." }),
     team_id: uuid().nullable().meta({ description: "The team that has it; null without one." }),
     priority: z.enum(PRIORITIES).meta({ description: "How urgent it is, as your team or a routing rule has set it.", example: "normal" }),
     visitor: visitorSchema.nullable().meta({ description: "The visitor; null after their erasure." }),
@@ -317,7 +317,7 @@ export const conversationUpdateSchema = z
       .optional()
       .meta({ description: "The new status. `open` gives the conversation back to the agent." }),
     tags: z.array(tag()).max(MAX_TAGS).nullable().optional().meta({ description: "Replaces the tags; null leaves them unchanged." }),
-    assignee: memberSchema.nullable().optional().meta({ description: "The member of the team to assign it to; null unassigns it." }),
+    assignee: teamMemberSchema.nullable().optional().meta({ description: "The member of the team to assign it to; null unassigns it." }),
     team_id: uuid()
       .nullable()
       .optional()
@@ -344,7 +344,7 @@ export const conversationUpdateSchema = z
   });
 
 const author = () =>
-  memberSchema
+  teamMemberSchema
     .nullable()
     .optional()
     .meta({ description: "The member of the team who writes. Visitors see the name. Ignored if a member is signed in." });
@@ -361,7 +361,7 @@ export const replyInSchema = z
 export const noteInSchema = z
   .object({
     content: filledText(8000).meta({ ...REDACTED, description: "The text that your team reads." }),
-    author: memberSchema.nullable().optional().meta({ description: "The member of the team who writes." }),
+    author: teamMemberSchema.nullable().optional().meta({ description: "The member of the team who writes." }),
   })
   .openapi("NoteIn", {
     example: { content: "Called the bank: the refund arrives tomorrow.", author: { id: "grace", name: "Grace Hopper" } },

@@ -1,7 +1,7 @@
 import type { z } from "@hono/zod-openapi";
 import { contactFormSchema } from "../agents/widget-wire.ts";
 import { endUserSchema } from "../chat/wire.ts";
-import { csatSchema, handoffSchema, matchSchema, memberSchema, visitorSchema } from "../conversations/wire.ts";
+import { csatSchema, handoffSchema, matchSchema, teamMemberSchema, visitorSchema } from "../conversations/wire.ts";
 import { sourceErrorSchema } from "../knowledge/wire.ts";
 import { type ErrorCode, VISITOR_STATUS_OF } from "../platform/http/errors.ts";
 import type { ErrorStatus } from "../platform/http/responses.ts";
@@ -54,7 +54,7 @@ which \`npm pack ./client\` makes in the service's repository.`,
     Visitor: visitorSchema,
     Handoff: handoffSchema,
     Csat: csatSchema,
-    TeamMember: memberSchema,
+    TeamMember: teamMemberSchema,
     ConversationMatch: matchSchema,
     SourceError: sourceErrorSchema,
     ContactForm: contactFormSchema,

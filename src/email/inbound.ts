@@ -1,6 +1,6 @@
 import type { Email } from "postal-mime";
 import { sessionOf } from "../chat/session.ts";
-import { mailVisitor } from "../chat/question.ts";
+import { mailVisitor, questionLimits } from "../chat/question.ts";
 import { wakeEmails } from "../events/outbox.ts";
 import { secretValues } from "../platform/config.ts";
 import { keyedHash, sha256Hex } from "../platform/crypto/hashes.ts";
@@ -12,7 +12,7 @@ import type { Meter } from "../platform/telemetry/meter.ts";
 import { normalizeEmail, toSingleLine } from "../platform/text.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
 import type { RedactionSettings } from "../platform/db/columns.ts";
-import { HOUR_MS, monthOf } from "../platform/time.ts";
+import { HOUR_MS } from "../platform/time.ts";
 import { redactionOf } from "../redaction/redaction.ts";
 import {
   ALL_SENDERS,
@@ -243,10 +243,8 @@ async function askAgent(
     message: questionOf(mail, stored.names, redact),
     ...(stored.files && { files: stored.files }),
     visitor: mailVisitor({ email: sender.address, name: sender.name }),
-    quota: { period: monthOf(nowMs), limit: limits.messages },
-    maxMessages: limits.messages_per_conversation,
+    ...questionLimits(limits, nowMs),
     messageLimit,
-    leadLimit: visitorLimitOf(limits, "leads", null),
     nowMs,
   });
   meter.add(cost);

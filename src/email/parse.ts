@@ -50,17 +50,19 @@ const renderTextContent = internals.renderTextContent;
  * and not in a class of its own, since it also makes parsers for messages within a mail.
  */
 internals.renderTextContent = function () {
+  // The parser converts only what a part lacks. In a mail of one type, no part lacks it.
   if (this.textTypes.size > 1) {
     for (const texts of this.textMap.values()) {
-      const { html = [] } = texts;
-      texts.plain ??= html.map((part) =>
-        part.type === "text" ? { ...part, value: textOfHtml(part.value.slice(0, MAX_READ_LENGTH)) } : part,
-      );
-      texts.html = html;
+      texts.html ??= [];
+      texts.plain ??= texts.html.map(asPlain);
     }
   }
   renderTextContent.call(this);
 };
+
+function asPlain(part: Part): Part {
+  return part.type === "text" ? { ...part, value: textOfHtml(part.value.slice(0, MAX_READ_LENGTH)) } : part;
+}
 
 /** Parses a mail; undefined if it cannot be parsed, or only at great cost. */
 export async function parseMail(raw: Uint8Array<ArrayBuffer>): Promise<Email | undefined> {
@@ -131,6 +133,7 @@ function isLogo({ related, content }: Attachment): boolean {
   return related === true && (content as ArrayBuffer).byteLength < MIN_INLINE_BYTES;
 }
 
+/** Returns the subject of a mail in one line of at most 300 characters; "(no subject)" if it has none. */
 export function subjectOf({ subject = "" }: Email, redact?: Redact): string {
   return redactBeginning(toSingleLine(subject, subject.length), MAX_SUBJECT_LENGTH, redact) || NO_SUBJECT;
 }

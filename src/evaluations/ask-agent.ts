@@ -1,7 +1,8 @@
 import type { Redact } from "../agents/tool-call.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { type Answer, makeAnswer } from "../chat/answer.ts";
-import { lastQuestions, readingTools, searchFor } from "../chat/built-in-tools.ts";
+import { readingTools } from "../chat/built-in-tools.ts";
+import { lastQuestions, searchFor } from "../chat/search.ts";
 import { TraceRecorder } from "../chat/trace.ts";
 import type { HistoryMessage, Model, Tool } from "../models/model.ts";
 import type { Operation } from "../platform/db/client.ts";

@@ -2,7 +2,7 @@ import { DurableObject, waitUntil } from "cloudflare:workers";
 import { inBackground } from "../platform/background.ts";
 import { objectOf } from "../platform/objects.ts";
 import { MINUTE_MS } from "../platform/time.ts";
-import { type Change, POLICY_VIOLATION, SESSION_ENDED } from "./live-protocol.ts";
+import { type Change, CONNECT_AGAIN, POLICY_VIOLATION, SESSION_ENDED } from "./live-protocol.ts";
 
 /** An open page of the console. */
 export interface Viewer {
@@ -40,7 +40,7 @@ const MAX_OTHERS = 20;
 /** After this time a socket is closed. Its page opens another one, and its key is checked again, in case its revocation was missed. */
 const MAX_OPEN_MS = 10 * MINUTE_MS;
 /** Why a socket is closed: its page asks the user to sign in, or opens another socket with what the key may read now. */
-const CLOSE_REASONS = { ended: SESSION_ENDED, changed: "Connect again." };
+const CLOSE_REASONS = { ended: SESSION_ENDED, changed: CONNECT_AGAIN };
 type CloseReason = keyof typeof CLOSE_REASONS;
 
 /**

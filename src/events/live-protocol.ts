@@ -17,3 +17,6 @@ export const POLICY_VIOLATION = 1008;
 
 /** The reason with which a socket is closed whose session has ended. */
 export const SESSION_ENDED = "The session has ended.";
+
+/** The reason with which a socket is closed whose page is to open another one. */
+export const CONNECT_AGAIN = "Connect again.";

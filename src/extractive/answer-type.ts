@@ -49,6 +49,7 @@ const ASKS_CONCEPT = /^an? /i;
 /** A question about more words asks for more than a definition. */
 const MAX_DEFINED_WORDS = 6;
 
+/** Returns the type of answer that a question asks for; `any` if no pattern matches it, as in other languages than English. */
 export function answerTypeOf(question: string): AnswerType {
   const defined = ASKS_DEFINITION.exec(question.trim())?.[1] ?? "";
   const isShort = defined !== "" && defined.split(/\s+/).length <= MAX_DEFINED_WORDS;

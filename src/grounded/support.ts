@@ -69,6 +69,7 @@ export interface Claim {
   functionWordShare: number | undefined;
 }
 
+/** Returns what a sentence of an answer claims, for the comparison with a text. */
 export function claimOf(sentence: string): Claim {
   const all = allTokens(sentence);
   const clauses = sentence.split(CLAUSE_END).map((clause) => ({ numbers: numbersOf(clause), words: wordsOf(clause) }));

@@ -1,4 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import type { Page } from "../platform/db/sql.ts";
 import { timeQuery, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { csvResponse, orCsv, wantsCsv } from "../platform/http/csv.ts";
 import { cursorPageOf, cursorQuery, toCursorPage } from "../platform/http/page.ts";
@@ -67,8 +68,7 @@ auditRoutes.openapi(listRoute, async (c) => {
   const filter: AuditFilter = { action, actor, sinceMs };
   const positionOf = ({ createdAt, id }: Row) => ({ atMs: createdAt, id });
   if (wantsCsv(c)) {
-    const readRows = async (of: Parameters<typeof listAuditEntries>[3]) =>
-      (await db.batch([listAuditEntries(db, workspaceId, filter, of)]))[0];
+    const readRows = async (asked: Page) => (await db.batch([listAuditEntries(db, workspaceId, filter, asked)]))[0];
     return (await csvResponse(c, { name: "audit", columns: CSV, cursor: page.cursor, readRows, positionOf, toItem: toEntry })) as never;
   }
   const [rows, [counted]] = await db.batch([listAuditEntries(db, workspaceId, filter, page), countAuditEntries(db, workspaceId, filter)]);

@@ -2,7 +2,7 @@ import { newOperation, type Operation } from "../platform/db/client.ts";
 import { MINUTE_MS } from "../platform/time.ts";
 import { createLink, linkUrl } from "./links.ts";
 import { mailSignIn } from "./mails.ts";
-import { findByAddress } from "./sign-in-by-account.ts";
+import { findByAddress } from "./sign-in-lookup.ts";
 
 const LINK_MS = 15 * MINUTE_MS;
 

@@ -82,6 +82,7 @@ export interface QueryTerm {
   isWeak: boolean;
 }
 
+/** Returns the sum of the terms' weights, each of which is 0..1. */
 export function totalWeight(terms: readonly QueryTerm[]): number {
   return terms.reduce((sum, { weight }) => sum + weight, 0);
 }

@@ -21,7 +21,7 @@ import { createStrictRouter } from "../platform/http/router.ts";
 import { limitsOf } from "../workspaces/plans.ts";
 import { openWorkspace } from "./auth.ts";
 
-export const agentRoutes = createStrictRouter("Agents");
+export const operatorAgentRoutes = createStrictRouter("Agents");
 
 const params = z.object({ workspace_id: uuid() });
 const agentParams = params.extend({ agent_id: uuid() });
@@ -35,7 +35,7 @@ const create = createRoute({
   responses: { 201: jsonResponse(agentSettingsSchema, "The new agent."), ...errorResponses(403, 404, 409, 422) },
 });
 
-agentRoutes.openapi(create, async (c) => {
+operatorAgentRoutes.openapi(create, async (c) => {
   const { workspace, op } = await openWorkspace(c, create, c.req.valid("param").workspace_id);
   await requireUsableTools(c.env, c.req.valid("json").tools);
   const change = await addAgent(op, limitsOf(workspace.plan, workspace.limits), c.req.valid("json"), OPERATOR);
@@ -51,7 +51,7 @@ const list = createRoute({
   responses: { 200: jsonResponse(agentSettingsPageSchema, "A page of agents, oldest first."), ...errorResponses(404, 422) },
 });
 
-agentRoutes.openapi(list, async (c) => {
+operatorAgentRoutes.openapi(list, async (c) => {
   const { workspace_id: workspaceId } = c.req.valid("param");
   const page = c.req.valid("query");
   const { db } = (await openWorkspace(c, list, workspaceId)).op;
@@ -68,7 +68,7 @@ const get = createRoute({
   responses: { 200: jsonResponse(agentSettingsSchema, "The agent."), ...errorResponses(404, 422) },
 });
 
-agentRoutes.openapi(get, async (c) => {
+operatorAgentRoutes.openapi(get, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
   const { db } = (await openWorkspace(c, get, workspaceId)).op;
   const [[agent]] = await db.batch([findAgent(db, workspaceId, agentId)]);
@@ -85,7 +85,7 @@ const update = createRoute({
   responses: { 200: jsonResponse(agentSettingsSchema, "The changed agent."), ...errorResponses(404, 409, 422) },
 });
 
-agentRoutes.openapi(update, async (c) => {
+operatorAgentRoutes.openapi(update, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
   const { op } = await openWorkspace(c, update, workspaceId);
   await requireUsableTools(c.env, c.req.valid("json").tools);
@@ -102,7 +102,7 @@ const remove = createRoute({
   responses: { 204: emptyResponse("Deleted, with its knowledge."), ...errorResponses(404, 422) },
 });
 
-agentRoutes.openapi(remove, async (c) => {
+operatorAgentRoutes.openapi(remove, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
   const { op } = await openWorkspace(c, remove, workspaceId);
   if (!(await removeAgent(op, agentId))) throw notFound("agent");
@@ -118,7 +118,7 @@ const rotate = createRoute({
   responses: { 200: jsonResponse(identitySecretSchema, "The new secret; it is shown only here."), ...errorResponses(404, 422) },
 });
 
-agentRoutes.openapi(rotate, async (c) => {
+operatorAgentRoutes.openapi(rotate, async (c) => {
   const { workspace_id: workspaceId, agent_id: agentId } = c.req.valid("param");
   const { op } = await openWorkspace(c, rotate, workspaceId);
   const rotated = await rotateIdentitySecret(op, agentId, c.req.valid("json").revoke);

@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { type AuditFilter, listAudit } from "../administration/audit-store.ts";
+import { type OperatorAuditFilter, listAudit } from "../administration/operator-audit-store.ts";
 import { boundDatabases, hasDatabase } from "../platform/db/bindings.ts";
 import { dbFor, wholeDatabase } from "../platform/db/client.ts";
 import { integerQuery, timeQuery, uuid } from "../platform/http/fields.ts";
@@ -21,7 +21,7 @@ const auditQuery = cursorQuery.extend({
   since: timeQuery().optional().meta({ description: "Only entries at or after this time." }),
 });
 
-export const auditRoutes = createStrictRouter("Audit");
+export const operatorAuditRoutes = createStrictRouter("Audit");
 
 const list = createRoute({
   operationId: "listAudit",
@@ -35,7 +35,7 @@ const list = createRoute({
   },
 });
 
-auditRoutes.openapi(list, async (c) => {
+operatorAuditRoutes.openapi(list, async (c) => {
   const { workspace_id: workspaceId, operation, actor, since: sinceMs, ...page } = c.req.valid("query");
   if (workspaceId !== undefined && !hasDatabase(c.env, workspaceId)) throw noWorkspace();
   const { rows, total } = await pageAudit(c.env, c.get("meter"), { workspaceId, operation, actor, sinceMs }, page);
@@ -50,7 +50,7 @@ auditRoutes.openapi(list, async (c) => {
 async function pageAudit(
   env: Env,
   meter: Meter,
-  filter: AuditFilter,
+  filter: OperatorAuditFilter,
   { limit, offset, cursor }: { limit: number; offset: number; cursor?: { id: string } | undefined },
 ) {
   const databases =

@@ -1,4 +1,4 @@
-import type { Auditor, Change, OperatorOperation } from "../administration/audit-store.ts";
+import type { Auditor, AuditedChange, OperatorOperation } from "../administration/operator-audit-store.ts";
 import { healthTokens, optionalSecretValues } from "../platform/config.ts";
 import { sha256Hex } from "../platform/crypto/hashes.ts";
 import { isMapped } from "../platform/db/bindings.ts";
@@ -64,7 +64,7 @@ export function auditorOf(c: AppContext, { operationId: operation }: { operation
 }
 
 /** Returns the context of an operation on a workspace, with the author for the audit log. */
-export function operatorOperationOf(c: AppContext, route: { operationId: string }, workspaceId: string): OperatorOperation & Change {
+export function operatorOperationOf(c: AppContext, route: { operationId: string }, workspaceId: string): OperatorOperation & AuditedChange {
   return { ...operationOf(c, workspaceId), by: auditorOf(c, route) };
 }
 

@@ -32,6 +32,13 @@ const ROWS_PER_STEP = 2_000;
 /** How many steps a wake-up runs. It sends another wake-up if more is left. */
 const STEPS_PER_RUN = 5;
 
+/** Releases the slug of a workspace that is marked as deleted, and wakes its erasure. */
+export async function startErasure({ env, meter, workspaceId }: Operation): Promise<void> {
+  const directory = directoryDb(env, meter);
+  await directory.batch([releaseSlug(directory, workspaceId)]);
+  await sendWakeUps(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
+}
+
 /** The outcome of a wake-up; after "goes_on" it has sent another one. */
 type ErasureOutcome = "nothing_to_do" | "goes_on" | "erased";
 

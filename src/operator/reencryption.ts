@@ -17,7 +17,7 @@ import { KEY_LIFETIME_MS } from "../platform/http/idempotency-store.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { erasureContext } from "../privacy/erase.ts";
 import { webhookContext } from "../webhooks/signature.ts";
-import { type Auditor, recordOnDatabase } from "../administration/audit-store.ts";
+import { type Auditor, recordOnDatabase } from "../administration/operator-audit-store.ts";
 import { type EncryptedTable, listApiKeys, listSecrets, listStoredResponses, replaceSecrets, type StoredColumns } from "./secret-store.ts";
 
 /** The kinds of secrets that are encrypted with ENCRYPTION_KEY. Stored responses expire within a day and are not reencrypted. */

@@ -5,7 +5,7 @@ import { timestamp, toTimestampOrNull, uuid } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createStrictRouter } from "../platform/http/router.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
-import type { Auditor } from "../administration/audit-store.ts";
+import type { Auditor } from "../administration/operator-audit-store.ts";
 import { auditorOf } from "./auth.ts";
 import { SECRET_KINDS, SCANNED_TABLES, type ScanPosition, scanSecrets, type ScanStep } from "./reencryption.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { listAudit } from "../administration/audit-store.ts";
+import type { listAudit } from "../administration/operator-audit-store.ts";
 import { PLAN_NAMES, type Retention } from "../platform/db/columns.ts";
 import type { workspaces } from "../platform/db/schema.ts";
 import { filledText, slug, timestamp, toRecord, uuid } from "../platform/http/fields.ts";
@@ -71,8 +71,8 @@ const limitsInput = z
   .partial()
   .meta({ description: DESCRIPTIONS.limit_overrides });
 
-const days = (of: keyof Retention) =>
-  z.int().gte(RETENTION_BOUNDS[of].min).lte(RETENTION_BOUNDS[of].max).nullable().meta({ description: RETENTION_DESCRIPTIONS[of] });
+const days = (name: keyof Retention) =>
+  z.int().gte(RETENTION_BOUNDS[name].min).lte(RETENTION_BOUNDS[name].max).nullable().meta({ description: RETENTION_DESCRIPTIONS[name] });
 
 const retentionInput = z
   .object({

@@ -2,7 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { addKey, removeKey } from "../administration/keys.ts";
 import { requireAdded } from "../administration/refusals.ts";
 import { keyCreateSchema, keyPageSchema, newKeySchema, toKey } from "../administration/wire.ts";
-import { recordOperation } from "../administration/audit-store.ts";
+import { recordOperation } from "../administration/operator-audit-store.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, invalid, notFound, unavailable } from "../platform/http/errors.ts";
@@ -136,7 +136,7 @@ workspaceRoutes.openapi(remove, async (c) => {
   return c.body(null, 204);
 });
 
-export const keyRoutes = createStrictRouter("Keys");
+export const operatorKeyRoutes = createStrictRouter("Keys");
 
 const createKeyRoute = createRoute({
   operationId: "createKey",
@@ -147,7 +147,7 @@ const createKeyRoute = createRoute({
   responses: { 201: jsonResponse(newKeySchema, "The new key; it is shown only here."), ...errorResponses(403, 404, 422) },
 });
 
-keyRoutes.openapi(createKeyRoute, async (c) => {
+operatorKeyRoutes.openapi(createKeyRoute, async (c) => {
   const { workspace, op } = await openWorkspace(c, createKeyRoute, c.req.valid("param").workspace_id);
   const given = c.req.valid("json");
   const added = await addKey(op, limitsOf(workspace.plan, workspace.limits), given);
@@ -166,7 +166,7 @@ const listKeysRoute = createRoute({
   responses: { 200: jsonResponse(keyPageSchema, "All keys, oldest first."), ...errorResponses(404, 422) },
 });
 
-keyRoutes.openapi(listKeysRoute, async (c) => {
+operatorKeyRoutes.openapi(listKeysRoute, async (c) => {
   const { workspace_id: workspaceId } = c.req.valid("param");
   const { op } = await openWorkspace(c, listKeysRoute, workspaceId);
   const [keys] = await op.db.batch([listKeys(op.db, workspaceId)]);
@@ -182,7 +182,7 @@ const revoke = createRoute({
   responses: { 204: emptyResponse("Revoked. The next request with the key is refused."), ...errorResponses(404, 422) },
 });
 
-keyRoutes.openapi(revoke, async (c) => {
+operatorKeyRoutes.openapi(revoke, async (c) => {
   const { workspace_id: workspaceId, key_id: keyId } = c.req.valid("param");
   const { op } = await openWorkspace(c, revoke, workspaceId);
   if ((await removeKey(op, keyId, false)) === "not_found") throw notFound("key");

@@ -1,16 +1,15 @@
 import type { z } from "@hono/zod-openapi";
-import { type Auditor, type OperatorOperation, recordOperation } from "../administration/audit-store.ts";
+import { type Auditor, type OperatorOperation, recordOperation } from "../administration/operator-audit-store.ts";
 import { closedDatabases, databaseRegions } from "../platform/config.ts";
 import { directoryDb, groupByDatabase, newOperation } from "../platform/db/client.ts";
 import { newId } from "../platform/db/ids.ts";
 import { chooseShard, listOpenDatabases, listShards } from "../platform/db/shards.ts";
 import { databasesIn, shardsIn } from "../platform/objects.ts";
-import { sendWakeUps } from "../platform/queue.ts";
 import { jurisdictionOf } from "../platform/db/regions.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { reloadGate } from "../workspaces/gate.ts";
-import type { ErasureMessage } from "./erasure.ts";
-import { claimSlug, createWorkspace, findSlug, listDirectory, listWorkspaces, markDeleted, releaseSlug } from "./store.ts";
+import { startErasure } from "./erasure.ts";
+import { claimSlug, createWorkspace, findSlug, listDirectory, listWorkspaces, markDeleted } from "./store.ts";
 import type { workspaceCreateSchema, WorkspaceRow } from "./wire.ts";
 
 /** The outcome of adding a workspace; `no_room` if every database of the region is full, closed or unreachable. */
@@ -89,13 +88,11 @@ export async function pageWorkspaces(env: Env, meter: Meter, page: { limit: numb
  * @returns whether there was one.
  */
 export async function deleteWorkspace(op: OperatorOperation): Promise<boolean> {
-  const { env, meter, db, workspaceId, nowMs } = op;
+  const { db, workspaceId, nowMs } = op;
   const [[deleted]] = await db.batch([markDeleted(db, workspaceId, nowMs), recordOperation(db, op)]);
   if (!deleted) return false;
   // These calls run one after the other, so that a failure of one does not interrupt another. The erasure repeats what is left undone.
   await reloadGate(op);
-  const directory = directoryDb(env, meter);
-  await directory.batch([releaseSlug(directory, workspaceId)]);
-  await sendWakeUps(env.ERASURE_QUEUE, [{ workspaceId }] satisfies ErasureMessage[]);
+  await startErasure(op);
   return true;
 }

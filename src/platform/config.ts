@@ -77,80 +77,86 @@ const CHECKS: Record<keyof Variables, Check> = {
   // A value that never signed a key admits no key, so any value is safe.
   RETIRED_KEY_SECRET: () => undefined,
   ENCRYPTION_KEY: requiredSecret("secrets cannot be stored"),
-  OPENAI_BASE_URL: (value) =>
-    value === "" || isUrl(value, "http:", "https:")
-      ? undefined
-      : "is not an http or https URL. Set it to one that ends in /v1, or leave it empty.",
+  OPENAI_BASE_URL: optional(
+    (value) => isUrl(value, "http:", "https:"),
+    "is not an http or https URL. Set it to one that ends in /v1, or leave it empty.",
+  ),
   OPENAI_MODEL: (value, all) =>
     value === "" && all.OPENAI_BASE_URL && !all.OPENAI_EMBEDDING_MODEL
       ? "is not set: name a model of the server at OPENAI_BASE_URL."
       : undefined,
   OPENAI_MODEL_SEES_IMAGES: optionalFlag,
-  OPENAI_API_KEY: (value) =>
-    /^[\x21-\x7e]*$/.test(value) ? undefined : "holds characters that a header cannot carry. Set it again, without spaces or line breaks.",
+  OPENAI_API_KEY: optional(
+    (value) => /^[\x21-\x7e]+$/.test(value),
+    "holds characters that a header cannot carry. Set it again, without spaces or line breaks.",
+  ),
   OPENAI_EMBEDDING_MODEL: (value, all) =>
     value !== "" && !all.OPENAI_BASE_URL ? "is set without OPENAI_BASE_URL. Set the server's URL, or leave both empty." : undefined,
-  OPENAI_EMBEDDING_DIMENSIONS: (value) =>
-    value === "" || isWholeNumber(value, 1, MAX_DIMENSIONS)
-      ? undefined
-      : `is not a number from 1 to ${MAX_DIMENSIONS}. Set it to the dimensions of the Vectorize index, or leave it empty.`,
-  AI_GATEWAY_ID: (value) =>
-    /^[\w-]{0,64}$/.test(value) ? undefined : "is not the id of an AI Gateway. Copy it from the dashboard, or leave it empty.",
-  MAIL_FROM: (value) =>
-    value === "" || /^[\w.+-]{1,64}@(?:[a-z0-9-]+\.)+[a-z0-9-]{2,}$/i.test(value)
-      ? undefined
-      : "is not an email address. Set it to one such as sign-in@example.com, whose domain can send mail, or leave it empty.",
+  OPENAI_EMBEDDING_DIMENSIONS: optional(
+    (value) => isWholeNumber(value, 1, MAX_DIMENSIONS),
+    `is not a number from 1 to ${MAX_DIMENSIONS}. Set it to the dimensions of the Vectorize index, or leave it empty.`,
+  ),
+  AI_GATEWAY_ID: optional(
+    (value) => /^[\w-]{1,64}$/.test(value),
+    "is not the id of an AI Gateway. Copy it from the dashboard, or leave it empty.",
+  ),
+  MAIL_FROM: optional(
+    (value) => /^[\w.+-]{1,64}@(?:[a-z0-9-]+\.)+[a-z0-9-]{2,}$/i.test(value),
+    "is not an email address. Set it to one such as sign-in@example.com, whose domain can send mail, or leave it empty.",
+  ),
   ACCESS_TEAM_DOMAIN: (value, all) => {
     if (value !== "" && !all.ACCESS_AUD) return "is set without ACCESS_AUD. Set the AUD tag of the application, or leave both empty.";
-    return value === "" || /^[a-z0-9-]+\.cloudflareaccess\.com$/.test(value)
-      ? undefined
-      : "is not a team domain of Cloudflare Access. Set it to one such as example.cloudflareaccess.com, without https://.";
+    return optional(
+      (domain) => /^[a-z0-9-]+\.cloudflareaccess\.com$/.test(domain),
+      "is not a team domain of Cloudflare Access. Set it to one such as example.cloudflareaccess.com, without https://.",
+    )(value, all);
   },
   ACCESS_AUD: (value, all) => {
     if (value !== "" && !all.ACCESS_TEAM_DOMAIN) return "is set without ACCESS_TEAM_DOMAIN. Set the team domain, or leave both empty.";
-    return /^(?:[0-9a-f]{64})?$/.test(value)
-      ? undefined
-      : "is not the Application Audience (AUD) tag of an application in Cloudflare Access. Copy it from the application: 64 hexadecimal digits.";
+    return optional(
+      (tag) => /^[0-9a-f]{64}$/.test(tag),
+      "is not the Application Audience (AUD) tag of an application in Cloudflare Access. Copy it from the application: 64 hexadecimal digits.",
+    )(value, all);
   },
-  DNS_OVER_HTTPS_URL: (value) =>
-    value === "" || isUrl(value, "https:")
-      ? undefined
-      : "is not an https URL. Set it to a resolver with JSON answers, such as https://cloudflare-dns.com/dns-query, or leave it empty.",
-  CRAWL_PAUSE_MS: (value) =>
-    value === "" || isWholeNumber(value, 0, MAX_CRAWL_PAUSE_MS)
-      ? undefined
-      : `is not a number of milliseconds from 0 to ${MAX_CRAWL_PAUSE_MS}. Set it to one, or leave it empty for ${DEFAULT_CRAWL_PAUSE_MS}.`,
-  CLOSED_DATABASES: (value) =>
-    splitList(value).every((database) => isWholeNumber(database, 0, MAX_DATABASES - 1))
-      ? undefined
-      : `is not a list of databases by number, from 0 to ${MAX_DATABASES - 1}. Set it to one such as "0,2" (DB and DB_2), or leave it empty.`,
-  DATABASE_REGIONS: (value) =>
-    hasRegions(value)
-      ? undefined
-      : `is not a list of databases, each with one region of ${REGIONS.join(", ")}. Set it to one such as "0=weur, 1=enam" (DB and DB_1), or leave it empty.`,
-  SHARD_MAP: (value) =>
-    shardMap(value)
-      ? undefined
-      : 'is not a list of logical shards from 0 to 255, each with one database. Set it to one such as "0-127=DB, 128-255=DB_1", or leave it empty for DB alone.',
-  GROUP_COMMIT_AFTER_MS: (value) =>
-    value === "" || isWholeNumber(value, 0, MAX_GROUP_COMMIT_MS)
-      ? undefined
-      : `is not a number of milliseconds from 0 to ${MAX_GROUP_COMMIT_MS}. Set it to one, or leave it empty for ${DEFAULT_GROUP_COMMIT_MS}.`,
-  VECTORS_ROUND: (value) => (/^\d{0,9}$/.test(value) ? undefined : "is not a whole number. Increase it by one to embed everything again."),
-  MAX_EMBEDDED_VECTORS: (value) =>
-    value === "" || isWholeNumber(value, 0, MAX_EMBEDDED_VECTORS)
-      ? undefined
-      : `is not a number from 0 to ${MAX_EMBEDDED_VECTORS}. Set it to one, or leave it empty for the default: ${DEFAULT_EMBEDDED_VECTORS}, or ${MAX_EMBEDDED_VECTORS} without Vectorize.`,
+  DNS_OVER_HTTPS_URL: optional(
+    (value) => isUrl(value, "https:"),
+    "is not an https URL. Set it to a resolver with JSON answers, such as https://cloudflare-dns.com/dns-query, or leave it empty.",
+  ),
+  CRAWL_PAUSE_MS: optional(
+    (value) => isWholeNumber(value, 0, MAX_CRAWL_PAUSE_MS),
+    `is not a number of milliseconds from 0 to ${MAX_CRAWL_PAUSE_MS}. Set it to one, or leave it empty for ${DEFAULT_CRAWL_PAUSE_MS}.`,
+  ),
+  CLOSED_DATABASES: optional(
+    (value) => splitList(value).every((database) => isWholeNumber(database, 0, MAX_DATABASES - 1)),
+    `is not a list of databases by number, from 0 to ${MAX_DATABASES - 1}. Set it to one such as "0,2" (DB and DB_2), or leave it empty.`,
+  ),
+  DATABASE_REGIONS: optional(
+    hasRegions,
+    `is not a list of databases, each with one region of ${REGIONS.join(", ")}. Set it to one such as "0=weur, 1=enam" (DB and DB_1), or leave it empty.`,
+  ),
+  SHARD_MAP: optional(
+    (value) => shardMap(value) !== undefined,
+    'is not a list of logical shards from 0 to 255, each with one database. Set it to one such as "0-127=DB, 128-255=DB_1", or leave it empty for DB alone.',
+  ),
+  GROUP_COMMIT_AFTER_MS: optional(
+    (value) => isWholeNumber(value, 0, MAX_GROUP_COMMIT_MS),
+    `is not a number of milliseconds from 0 to ${MAX_GROUP_COMMIT_MS}. Set it to one, or leave it empty for ${DEFAULT_GROUP_COMMIT_MS}.`,
+  ),
+  VECTORS_ROUND: optional((value) => /^\d{1,9}$/.test(value), "is not a whole number. Increase it by one to embed everything again."),
+  MAX_EMBEDDED_VECTORS: optional(
+    (value) => isWholeNumber(value, 0, MAX_EMBEDDED_VECTORS),
+    `is not a number from 0 to ${MAX_EMBEDDED_VECTORS}. Set it to one, or leave it empty for the default: ${DEFAULT_EMBEDDED_VECTORS}, or ${MAX_EMBEDDED_VECTORS} without Vectorize.`,
+  ),
   RERANK_PASSAGES: optionalFlag,
   ENCODE_SENTENCES: optionalFlag,
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: (value, all) =>
-    value === "" || isUrl(value, "https:", ...(isProduction(all) ? [] : ["http:"]))
-      ? undefined
-      : "is not an https URL. Set it to the address that receives spans, such as https://otlp.example.com/v1/traces, or leave it empty.",
-  OTEL_EXPORTER_OTLP_HEADERS: (value) =>
-    splitList(value).every((header) => /^[\w-]+=(?:[\x21-\x24\x26-\x7e]|%[0-7][0-9a-f])*$/i.test(header))
-      ? undefined
-      : 'is not a list of headers. Set it to one such as "x-api-key=secret", and write % as %25.',
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: optional(
+    (value, all) => isUrl(value, "https:", ...(isProduction(all) ? [] : ["http:"])),
+    "is not an https URL. Set it to the address that receives spans, such as https://otlp.example.com/v1/traces, or leave it empty.",
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: optional(
+    (value) => splitList(value).every((header) => /^[\w-]+=(?:[\x21-\x24\x26-\x7e]|%[0-7][0-9a-f])*$/i.test(header)),
+    'is not a list of headers. Set it to one such as "x-api-key=secret", and write % as %25.',
+  ),
 };
 
 /** Variables that had another name, with today's name. */
@@ -364,6 +370,11 @@ export function isProduction(env: Variables): boolean {
 
 function oneOf(...values: string[]): Check {
   return (value) => (values.includes(value) ? undefined : `is neither ${values.join(" nor ")}. Set it to one of the two.`);
+}
+
+/** Accepts an empty text, and what the test accepts. */
+function optional(test: (value: string, all: Variables) => boolean, problem: string): Check {
+  return (value, all) => (value === "" || test(value, all) ? undefined : problem);
 }
 
 /** Accepts true, false and an empty text. */

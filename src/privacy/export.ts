@@ -49,7 +49,7 @@ export async function* exportPerson(
   yield `${JSON.stringify(head).slice(0, -1)},"conversations":[`;
   yield* separated(exportConversations(op, person, new Set(visitors.map(({ id }) => id)), addAddresses));
   yield `],"leads":[`;
-  yield* separated(exportLeads(op, person));
+  yield* listOf(leadsOf(op, person), toLead);
   yield "]}";
 }
 
@@ -162,15 +162,11 @@ async function* pagesAfter<Row>(first: Row[], count: number, read: (last: Row) =
   for await (const rows of pagesOf<Row>(MESSAGES_PER_PAGE, (last) => read(last ?? first.at(-1)!))) yield* rows;
 }
 
-async function* exportLeads({ db, workspaceId }: Operation, person: PersonIdentifier) {
+async function* leadsOf({ db, workspaceId }: Operation, person: PersonIdentifier): AsyncGenerator<LeadRow> {
   const pages = pagesOf<LeadRow>(LEADS_PER_PAGE, (last, limit) =>
     db.batch([listLeads(db, workspaceId, person, { afterId: last?.id ?? "", limit })]),
   );
-  for await (const rows of pages) for (const row of rows) yield () => single(JSON.stringify(toLead(row)));
-}
-
-async function* single(piece: string): AsyncGenerator<string> {
-  yield piece;
+  for await (const rows of pages) yield* rows;
 }
 
 /** Yields pages of records. @param read reads the records after the last one of the previous page. */

@@ -1,6 +1,6 @@
 import { logProblem } from "../platform/telemetry/log.ts";
 import {
-  type Change,
+  type RowChange,
   changeState,
   changeTriggers,
   type CopyRow,
@@ -118,7 +118,7 @@ export class Copying {
    * @returns how many there were.
    */
   async copyChanges(shards: readonly number[], isVerified = false): Promise<number> {
-    const changes = (await listChanges(this.source, shards, CHANGES_PER_BATCH).all<Change>()).results;
+    const changes = (await listChanges(this.source, shards, CHANGES_PER_BATCH).all<RowChange>()).results;
     if (changes.length === 0) return 0;
     const groups = MOVED_TABLES.flatMap((table) => {
       const keys = changes.flatMap((change) => (change.table === table.name ? [change.key] : []));

@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { recordOnDatabase } from "../administration/audit-store.ts";
+import { recordOnDatabase } from "../administration/operator-audit-store.ts";
 import { directoryDb } from "../platform/db/client.ts";
 import { databaseNumber, readShards } from "../platform/db/shard-map.ts";
 import type { AppContext } from "../platform/http/context.ts";

@@ -201,7 +201,7 @@ export function countChangeTriggers(database: D1Database) {
   return database.prepare(`SELECT count(*) AS count FROM sqlite_master WHERE type = 'trigger' AND name LIKE '${TRIGGER_PREFIX}%'`);
 }
 
-export interface Change {
+export interface RowChange {
   number: number;
   shard: string;
   table: string;
@@ -239,7 +239,7 @@ export function deleteChangesOf(database: D1Database, shards: readonly number[])
 }
 
 /** Deletes the notes of changes that were copied. If a row has changed again since then, its newer note has another number and stays. */
-export function deleteChanges(database: D1Database, changes: readonly Change[]) {
+export function deleteChanges(database: D1Database, changes: readonly RowChange[]) {
   return database
     .prepare(`DELETE FROM ${CHANGES} WHERE number IN (SELECT value FROM json_each(?))`)
     .bind(JSON.stringify(changes.map(({ number }) => number)));

@@ -55,7 +55,7 @@ function databasesOf(env: Env, nowMs: number): number[] {
   return databases.filter((_, at) => at % runs === turn);
 }
 
-/** A database that is unreachable, or not migrated, does not stop the others. */
+/** Sweeps databases, and adds up their counts. A database that is unreachable, or not migrated, does not stop the others. */
 async function sweepDatabases(
   databases: readonly number[],
   meter: Meter,

@@ -1,6 +1,6 @@
 import { listUnusedFiles } from "../attachments/store.ts";
 import { removeFiles } from "../attachments/uploads.ts";
-import { pruneAudit } from "../administration/audit-store.ts";
+import { pruneAudit } from "../administration/operator-audit-store.ts";
 import { resolveIdleWrites } from "../conversations/conversations.ts";
 import { type ConversationKey, listIdle } from "../conversations/store.ts";
 import { listDueMails, pruneInboundEmails } from "../email/store.ts";

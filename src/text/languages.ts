@@ -43,6 +43,7 @@ export function languageCode(tag: string): string {
   return Object.hasOwn(LANGUAGES, code) ? code : DEFAULT_LANGUAGE;
 }
 
+/** Returns the tables of a language given as a BCP 47 tag; those of English for an unknown language. */
 export function languageOf(tag: string): Language {
   return LANGUAGES[languageCode(tag)]!;
 }

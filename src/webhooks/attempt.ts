@@ -148,7 +148,7 @@ function failedResult(error: AttemptResult["error"], request: RequestFields): At
   return { ...request, status: null, body: null, isTruncated: false, error, retryAfter: null };
 }
 
-/** Any 2xx is a success. Redirects are not followed and count as failures. */
+/** Returns the result of an attempt. Any 2xx is a success. Redirects are not followed and count as failures. */
 function toResult(exchange: Exchange, url: string, startedAtMs: number): AttemptResult {
   const request = { startedAtMs, durationMs: exchange.durationMs, url };
   if (exchange.outcome !== "answered")

@@ -64,7 +64,10 @@ function deliveryIdOf(env: Env, { body }: Message<DeliveryMessage | null>): stri
   return typeof id === "string" && hasDatabase(env, id) ? id : undefined;
 }
 
-/** If the sender is interrupted, the delivery stays leased until the lease expires. Then the sweep rescues it. */
+/**
+ * Sends a delivery in an invocation of its own. If that is interrupted, the delivery stays leased until the lease expires. Then the sweep
+ * rescues it.
+ */
 async function sendInBackground(delivery: SendableDelivery, maxWaitMs: number): Promise<SendState> {
   try {
     return await exports.DeliverySender.send(delivery, maxWaitMs);

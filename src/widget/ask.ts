@@ -2,7 +2,7 @@ import { agentOwner, visitorOwner } from "../attachments/store.ts";
 import { identitySecretsOf } from "../agents/secrets.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { type Refusal, refusalError } from "../chat/refusals.ts";
-import type { Question, QuestionVisitor } from "../chat/question.ts";
+import { type Question, questionLimits, type QuestionVisitor } from "../chat/question.ts";
 import { type AnswerKey, resumedAnswer, streamedAnswer, streamedContinued, wholeAnswer, wholeContinued } from "../chat/responses.ts";
 import { type AnswerVisitor, visitorFields, type VisitorToken } from "../chat/visitor-token.ts";
 import { type ToolResult, toolResultsInSchema } from "../chat/wire.ts";
@@ -11,8 +11,7 @@ import { BASE64URL } from "../platform/crypto/base64url.ts";
 import { newId, seededIds, shardOf } from "../platform/db/ids.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError } from "../platform/http/errors.ts";
-import { DAY_MS, monthOf } from "../platform/time.ts";
-import { visitorLimitOf } from "../workspaces/usage-limits.ts";
+import { DAY_MS } from "../platform/time.ts";
 import { conversationNotFound, openAgent, openConversation, redactInput, requireChallenge, visitorUnauthorized } from "./access.ts";
 import { type Identity, readIdentityToken, readUserHash } from "./identity.ts";
 import { senderOf } from "./rate-limit.ts";
@@ -117,10 +116,7 @@ async function toQuestion(c: AppContext, agentId: string, body: MessageIn): Prom
     ...(body.attachments?.length && { files: { ids: body.attachments, owners: ownersOf(agentId, bearer) } }),
     visitor,
     ...(body.client_tools?.length && { clientTools: { runsIn: "browser" as const, names: body.client_tools } }),
-    quota: { period: monthOf(nowMs), limit: limits.messages },
-    maxMessages: limits.messages_per_conversation,
-    messageLimit: visitorLimitOf(limits, "messages", sender),
-    leadLimit: visitorLimitOf(limits, "leads", sender),
+    ...questionLimits(limits, nowMs, sender),
     nowMs,
   };
   // Only a signature gives a token of the person. An anonymous visitor keeps its own token, even after it was merged.

@@ -1,6 +1,6 @@
 import { and, desc, eq, inArray, lt, notInArray, or, type SQL, sql } from "drizzle-orm";
 import type { VisitorClaim } from "../chat/visitor-token.ts";
-import { isAnswer, storedAnswerColumns } from "../chat/store.ts";
+import { isAnswer, storedReplyColumns } from "../chat/store.ts";
 import { type ConversationKey, isAfter, messageTime } from "../conversations/store.ts";
 import { HANDOFF_SUMMARY_LENGTH, HUMAN_STATUSES } from "../conversations/status.ts";
 import type { Database } from "../platform/db/client.ts";
@@ -108,7 +108,7 @@ export function listLastWritten(db: Database, claim: VisitorClaim, conversationI
 /** Finds an agent's answer. The same batch must check that the conversation belongs to the visitor. */
 export function findVisitorAnswer(db: Database, { agentId }: VisitorClaim, key: { conversation_id: string; message_id: string }) {
   const isVisitors = isAnswer(workspaceOf(agentId), key.conversation_id, key.message_id);
-  return db.select(storedAnswerColumns).from(messages).where(isVisitors);
+  return db.select(storedReplyColumns).from(messages).where(isVisitors);
 }
 
 /** Stores the visitor's rating, which replaces an earlier one. */

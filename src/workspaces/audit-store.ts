@@ -66,13 +66,13 @@ const RETENTION_MS = 400 * DAY_MS;
 type Occasion = Pick<AuditedOperation, "workspaceId" | "actor" | "nowMs">;
 
 /** Records an action, if the statement before it in the batch changed a row. */
-export function recordAudit(db: Database, of: Occasion, action: AuditAction, subject: AuditSubject) {
-  return createEntry(db, of, action, subject, IF_CHANGED);
+export function recordAudit(db: Database, occasion: Occasion, action: AuditAction, subject: AuditSubject) {
+  return createEntry(db, occasion, action, subject, IF_CHANGED);
 }
 
 /** Records an action that only reads. */
-export function recordAccess(db: Database, of: Occasion, action: AuditAction) {
-  return createEntry(db, of, action, {}, sql`TRUE`);
+export function recordAccess(db: Database, occasion: Occasion, action: AuditAction) {
+  return createEntry(db, occasion, action, {}, sql`TRUE`);
 }
 
 function createEntry(

@@ -92,6 +92,7 @@ export const businessHoursUpdateSchema = z
     example: { time_zone: "Europe/Vienna", hours: { monday: [{ from: "09:00", to: "17:30" }] }, holidays: ["2026-12-25"] },
   });
 
+/** Returns the values of `openingFields` at a time. */
 export function toOpening(hours: BusinessHours, nowMs: number) {
   const { isOpen, opensAtMs } = openingAt(hours, nowMs);
   return { team_open: isOpen, opens_at: toTimestampOrNull(opensAtMs) };

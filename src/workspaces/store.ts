@@ -48,9 +48,9 @@ export const findUsage = compiled((db, workspaceId: string, period: string) => {
  * @param alias the statement's alias of `workspaces`.
  */
 export function limitSql(alias: string, name: keyof Limits): SQL<number> {
-  const of = sql.identifier(alias);
+  const workspace = sql.identifier(alias);
   const byPlan = JSON.stringify(Object.fromEntries(PLAN_NAMES.map((plan) => [plan, limitsOf(plan, {})[name]])));
-  return sql`coalesce(${of}.limits ->> ${name}, ${byPlan} ->> ${of}.plan)`;
+  return sql`coalesce(${workspace}.limits ->> ${name}, ${byPlan} ->> ${workspace}.plan)`;
 }
 
 /** Finds the workspace, unless it is deleted. */
@@ -192,16 +192,16 @@ function managesKeys(alias: string): SQL {
 
 /**
  * Revokes a key; one that was revoked before keeps its `revokedAt`.
- * @param of `keepsLast` says whether the last key that may manage keys must not be revoked.
+ * @param options `keepsLast`: whether the last key that may manage keys must not be revoked.
  */
-export function revokeKey(db: Database, workspaceId: string, keyId: string, of: { nowMs: number; keepsLast: boolean }) {
+export function revokeKey(db: Database, workspaceId: string, keyId: string, { nowMs, keepsLast }: { nowMs: number; keepsLast: boolean }) {
   const another = sql`EXISTS (SELECT 1 FROM api_keys other WHERE other.workspace_id = ${workspaceId} AND other.id <> ${keyId}
     AND other.revoked_at IS NULL AND ${managesKeys("other")})`;
   const isDispensable = or(sql`NOT ${managesKeys("api_keys")}`, another);
   return db
     .update(apiKeys)
-    .set({ revokedAt: sql`coalesce(${apiKeys.revokedAt}, ${of.nowMs})` })
-    .where(and(isOwn(apiKeys, workspaceId, keyId), of.keepsLast ? isDispensable : undefined));
+    .set({ revokedAt: sql`coalesce(${apiKeys.revokedAt}, ${nowMs})` })
+    .where(and(isOwn(apiKeys, workspaceId, keyId), keepsLast ? isDispensable : undefined));
 }
 
 /** Records which secret signed a key, and when the key was last used while that secret was outdated. */

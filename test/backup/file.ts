@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import type { OperatorOperation } from "../../src/administration/audit-store.ts";
+import type { OperatorOperation } from "../../src/administration/operator-audit-store.ts";
 import type { Header } from "../../src/backup/wire.ts";
 import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";

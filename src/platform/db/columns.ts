@@ -260,7 +260,7 @@ interface StoredTarget {
   /** The variables that the encrypted values use, by header. */
   headerVariables: Record<string, string[]>;
   requiresVerifiedVisitor: boolean;
-  /** Whether a member of the team approves each call that may change something. Tools that were saved before version 1.1 lack it. */
+  /** Whether a member of the team approves each call that may change something. Tools that 1.0.0 saved lack it. */
   requiresApproval?: boolean;
   timeoutSeconds: number;
 }

@@ -40,7 +40,10 @@ async function resolve(resolver: string, host: string, type: number, signal: Abo
   return (answer.Answer ?? []).filter((record) => record.type === A || record.type === AAAA).map((record) => record.data);
 }
 
-/** The fields are checked here without a schema: an isolate that requests other hosts would load the schema library only for this. */
+/**
+ * Whether a value is an answer of the resolver. Its fields are checked without a schema: an isolate that requests other hosts would load
+ * the schema library only for this.
+ */
 function isAnswer(value: unknown): value is DnsAnswer {
   const { Status, TC = false, Answer = [] } = { ...(value as Partial<DnsAnswer> | null) };
   const isRecord = (record: unknown) => {

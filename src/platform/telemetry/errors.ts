@@ -63,7 +63,7 @@ function detailOf(error: Error): string | undefined {
   return error.cause instanceof Error ? detailOf(error.cause) : undefined;
 }
 
-/** The message is cut out first, since it may have lines that look like frames. */
+/** Returns the first frames of the stack. The message is cut out first, since it may have lines that look like frames. */
 function framesOf({ stack, message }: Error): string[] {
   const lines = (stack ?? "").replace(message, () => "").split("\n");
   return lines

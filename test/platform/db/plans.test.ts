@@ -148,7 +148,7 @@ const SAMPLES: Record<string, unknown[]> = {
 
 /** Arguments after the database, of functions whose parameters depend on each other or mean something else than elsewhere. */
 const ARGUMENTS: Record<string, unknown[][]> = {
-  "administration/audit-store.recordChange": [
+  "administration/operator-audit-store.recordChange": [
     [
       { ...RECORD, actor: "key/1", by: { actor: "token/0", operation: "x", requestId: "r" } },
       "agent.updated",
@@ -176,6 +176,7 @@ const ARGUMENTS: Record<string, unknown[][]> = {
   "backup/store.addRecords": ROWS_PARTS.map((part) => [part, RECORD, [columnsOf(part.table).map(() => null)]]),
   "backup/store.cancelImport": [[WORKSPACE, { jurisdiction: null, nowMs: NOW }]],
   "backup/store.completeImport": [[RECORD, columnsOf(workspaces).map(() => null), { jurisdiction: null, nowMs: NOW }]],
+  "conversations/list-store.pageConversations": SAMPLES["page"]!.map((page) => [WORKSPACE, { ...RECORD, ...(page as object) }]),
   "conversations/store.updateTags": [[WORKSPACE, ID, { added: ["vip"], removed: [] }, NOW]],
   "conversations/store.updateByTeam": [true, false].map((read) => [WORKSPACE, ID, { tags: ["vip"], assignee: RECORD, read }, NOW]),
   "conversations/store.listTranscriptAfter": [OTHER, { atMs: NOW, id: OTHER }].map((after) => [RECORD, after, 20]),

@@ -217,11 +217,11 @@ function HandoffSummary({ conversation: { id, handoff } }: { conversation: Conve
   return isOffered && summary ? <summary.Summary conversationId={id} /> : null;
 }
 
-/** The tool calls that wait for the team. A conversation without a hand-off has none, even if the hand-off had another reason. */
+/** The tool calls that wait for the team. Asking for one makes a hand-off, whose reason may change later, so its reason is not looked at. */
 function PendingApprovals({ conversation: { id, handoff } }: { conversation: Conversation }) {
-  const mayHaveSome = handoff !== null;
-  const approvals = useModule(() => import("./approvals.tsx"), mayHaveSome);
-  return mayHaveSome && approvals ? <approvals.Approvals conversationId={id} /> : null;
+  const hasHandoff = handoff !== null;
+  const approvals = useModule(() => import("./approvals.tsx"), hasHandoff);
+  return hasHandoff && approvals ? <approvals.Approvals conversationId={id} /> : null;
 }
 
 function Body({ conversation, reload, onResolved }: Pick<Props, "onResolved"> & { conversation: Conversation; reload: () => void }) {

@@ -5,7 +5,7 @@ import { changeConversation, type ConversationOperation, replyAsHuman, toTeamTex
 import {
   conversationSchema,
   conversationUpdateSchema,
-  memberSchema,
+  teamMemberSchema,
   replyInSchema,
   replySchema,
   toMessage,
@@ -32,7 +32,7 @@ import { notifyVisitor } from "./visitor-sockets.ts";
 import { endUserSchema } from "./wire.ts";
 
 /** The operations with which the team starts and changes conversations. They notify the visitors' open pages. */
-export const teamRoutes = createRouter("Conversations");
+export const conversationChangeRoutes = createRouter("Conversations");
 
 const conversationParams = z.object({ conversation_id: uuid() });
 
@@ -73,7 +73,7 @@ const startInSchema = z
         example: "Your order 4711",
       }),
     content: filledText(8000).meta({ ...REDACTED, description: "The message." }),
-    author: memberSchema.nullable().optional().meta({ description: "The member of the team who writes. Visitors see the name." }),
+    author: teamMemberSchema.nullable().optional().meta({ description: "The member of the team who writes. Visitors see the name." }),
   })
   .superRefine(({ channel, to, user }, ctx) => {
     if (channel === "email" && !to) ctx.addIssue({ code: "custom", path: ["to"], params: { type: "missing" } });
@@ -104,7 +104,7 @@ const startRoute = createRoute({
   responses: { 201: jsonResponse(transcriptSchema, "The conversation with its first message."), ...errorResponses(403, 404, 409, 422) },
 });
 
-teamRoutes.openapi(startRoute, async (c) => {
+conversationChangeRoutes.openapi(startRoute, async (c) => {
   const { agent_id: agentId, to, user, subject, content, author } = c.req.valid("json");
   const first: FirstMessage = {
     agentId,
@@ -134,7 +134,7 @@ const updateConversation = createRoute({
   responses: { 200: jsonResponse(conversationSchema, "The updated conversation."), ...errorResponses(403, 404, 409, 422) },
 });
 
-teamRoutes.openapi(updateConversation, async (c) => {
+conversationChangeRoutes.openapi(updateConversation, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
   const { snoozed_until: snoozedUntil, team_id: teamId, ...changes } = c.req.valid("json");
   const op = { ...operationOf(c), conversationId };
@@ -174,7 +174,7 @@ const replyToConversation = createRoute({
   responses: { 201: jsonResponse(replySchema, "The message, and the conversation's status."), ...errorResponses(403, 404, 422) },
 });
 
-teamRoutes.openapi(replyToConversation, async (c) => {
+conversationChangeRoutes.openapi(replyToConversation, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
   const { resolve, attachments, content, author } = c.req.valid("json");
   const files = attachments?.length ? { ids: attachments, owners: [API_OWNER] } : undefined;

@@ -22,7 +22,7 @@ export interface OperatorOperation extends Operation {
 }
 
 /** A change of an agent or key, by the operator or, without `by`, by the team. */
-export type Change = AuditedOperation & { by?: Auditor };
+export type AuditedChange = AuditedOperation & { by?: Auditor };
 
 /** What an operation changes, in addition to its workspace. */
 interface Subject {
@@ -37,7 +37,7 @@ export function recordOperation(db: Database, { by, workspaceId, nowMs }: Operat
 }
 
 /** Records a change in the audit log of its workspace and, if the operator made it, in that of the operators, as `recordOperation` does. */
-export function recordChange(db: Database, { by, ...op }: Change, action: AuditAction, { targetId, fields }: Subject) {
+export function recordChange(db: Database, { by, ...op }: AuditedChange, action: AuditAction, { targetId, fields }: Subject) {
   const detail = fields && { fields };
   return [
     ...(by ? [recordOperation(db, { by, ...op }, { ...(targetId && { targetId }), ...(fields && { fields }) })] : []),
@@ -62,8 +62,8 @@ function recordEntry(db: Database, { by, workspaceId, nowMs, shard, targetId, fi
   return insertWhere(db, operatorAudit, row, condition);
 }
 
-/** The filters of the audit log. */
-export interface AuditFilter {
+/** The filters of the operators' audit log. */
+export interface OperatorAuditFilter {
   workspaceId?: string | undefined;
   operation?: string | undefined;
   actor?: string | undefined;
@@ -71,7 +71,7 @@ export interface AuditFilter {
 }
 
 /** Lists a page of the entries with the present names of what they changed, newest first, and counts all of them. */
-export function listAudit(db: Database, filter: AuditFilter, page: { limit: number; beforeId?: string | undefined }) {
+export function listAudit(db: Database, filter: OperatorAuditFilter, page: { limit: number; beforeId?: string | undefined }) {
   const before = page.beforeId === undefined ? undefined : lt(operatorAudit.id, page.beforeId);
   return [
     db
@@ -94,7 +94,7 @@ export function listAudit(db: Database, filter: AuditFilter, page: { limit: numb
   ] as const;
 }
 
-function conditions({ workspaceId, operation, actor, sinceMs = 0 }: AuditFilter): (SQL | undefined)[] {
+function conditions({ workspaceId, operation, actor, sinceMs = 0 }: OperatorAuditFilter): (SQL | undefined)[] {
   return [
     workspaceId === undefined ? undefined : eq(operatorAudit.workspaceId, workspaceId),
     gte(operatorAudit.id, firstIdAt(sinceMs)),
