@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openPage, operate, serveSite, service } from "./browser.ts";
+import { call, openPage, operate, serveSite, service } from "./browser.ts";
 import { chatOn, embedding, question } from "./chat.ts";
 
 /** An agent in a workspace of its own, whose plan and settings are these. */
@@ -27,6 +27,24 @@ test("a visitor reads that the chat is closed, and can leave an address", async 
   await page.getByLabel("Email").fill("ada@example.com");
   await chat.button("Submit").click();
   await page.getByText("Thank you").waitFor();
+});
+
+test("a pause of the agent closes no conversation that a person has", async () => {
+  const { id: agentId } = await call<{ id: string }>("POST", "/agents", { name: "Demo agent", allowed_origins: ["*"] });
+  const { page, chat } = await openChat(agentId);
+  await chat.open();
+  await chat.ask("Are you open on Sunday?");
+  await chat.window.getByText("Waiting for a person").waitFor();
+  await call("PATCH", `/agents/${agentId}`, { status: "paused" });
+  await page.reload();
+  await chat.open();
+  await chat.window.getByText("Waiting for a person").waitFor();
+  await chat.ask("Is somebody there?");
+  const asked = async () => (await call<{ data: object[] }>("GET", `/conversations?agent_id=${agentId}`)).data;
+  await expect.poll(asked).toMatchObject([{ status: "needs_human", last_message_preview: "Is somebody there?" }]);
+  await chat.button("New conversation").click();
+  await page.getByText("The chat is closed at the moment.").waitFor();
+  expect(await chat.field.isDisabled()).toBe(true);
 });
 
 test("a visitor of an agent that never hands off can leave an address, and reads that it was received", async () => {

@@ -57,6 +57,11 @@ export class Chat {
   readonly announcement = signal("");
   /** Whether a human has taken over the conversation, or has been requested. */
   readonly isWithHuman = computed(() => this.status.value === "needs_human" || this.status.value === "human_active");
+  /** What the visitor is told. A pause of the agent does not concern a conversation that a human has. */
+  readonly notice = computed((): Problem | undefined => {
+    const problem = this.problem.value ?? (this.options.settings.status === "paused" ? { kind: "paused" } : undefined);
+    return problem?.kind === "paused" && this.isWithHuman.value ? undefined : problem;
+  });
 
   readonly memory: Memory;
   readonly api: Api;
