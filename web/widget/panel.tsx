@@ -214,14 +214,16 @@ function Window({ isChallenged }: { isChallenged: { value: boolean } }): VNode {
         <MessageList />
         <div class="foot">
           <Notices />
-          {isChallenged.value && <p class="notice">{t("challenge")}</p>}
-          <slot name="challenge" />
           <Composer />
           <p class="small">
             <span>{t("answers_by_ai")}</span>
             {settings.appearance.show_branding && <span>{t("powered_by", { name: PRODUCT })}</span>}
           </p>
         </div>
+      </div>
+      <div class="foot">
+        {isChallenged.value && <p class="notice">{t("challenge")}</p>}
+        <slot name="challenge" />
       </div>
       <div class="unseen" role="status">
         {plainText(chat.announcement.value)}
