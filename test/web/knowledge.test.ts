@@ -17,6 +17,30 @@ test("a curated answer is edited where it is listed", async () => {
   expect(data).toMatchObject([{ question: "Do you deliver to Norway?", answer: "Yes, within five days." }]);
 });
 
+test("a curated answer past the first page is edited where it is listed", async () => {
+  const workspace = await createWorkspace();
+  for (const number of [1, 2, 3, 4, 5]) {
+    await workspace.call("POST", `/agents/${workspace.agentId}/answers`, { question: `Question ${number}?`, answer: `Answer ${number}.` });
+  }
+  const { page } = await openPage();
+  // Pages of two.
+  await page.route("**/answers?*", (route) => {
+    const url = new URL(route.request().url());
+    url.searchParams.set("limit", "2");
+    return route.continue({ url: url.href });
+  });
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/knowledge/answers`);
+  const answers = page.getByRole("region", { name: "Curated answers" }).getByRole("listitem");
+  await expect.poll(() => answers.count()).toBe(5);
+  const last = await answers.last().locator("strong").innerText();
+  await page.getByRole("button", { name: `Edit: ${last}` }).click();
+  await page.getByRole("dialog").getByLabel("Answer", { exact: true }).fill("Yes, within five days.");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Yes, within five days.").waitFor();
+  await expect.poll(() => answers.count()).toBe(5);
+});
+
 test("sources are filtered by state, several are deleted at once, and a long name makes nothing scroll sideways", async () => {
   const workspace = await createWorkspace();
   const sources = `/agents/${workspace.agentId}/sources`;
