@@ -144,7 +144,7 @@ function SourceList({ agentId, sources, onDeleted }: ListProps) {
   const choose = (id: string, isChosen: boolean) => setChosenIds([...chosenIds.filter((other) => other !== id), ...(isChosen ? [id] : [])]);
   return (
     <>
-      {sources.length > SEARCHABLE && (
+      {(sources.length > SEARCHABLE || searched !== "" || state !== "") && (
         <div class="inline-form">
           <SearchField label="Search sources" onSearch={setSearched} />
           <Select label="State" hideLabel options={STATES} value={state} onChoose={setState} />
