@@ -95,6 +95,21 @@ test("the text of a source is shown in its passages, once it has been read", asy
   expect(await page.locator("main").evaluate((main) => main.scrollWidth)).toBe(375);
 });
 
+test("the agent that was chosen stays chosen after a reload", async () => {
+  const workspace = await createWorkspace();
+  await workspace.call("POST", "/agents", { name: "Sales agent" });
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/knowledge`);
+  const agent = page.getByLabel("Agent", { exact: true });
+  const chosen = () => agent.locator("option:checked").innerText();
+  await agent.waitFor();
+  const name = (await chosen()) === "Sales agent" ? "Acme agent" : "Sales agent";
+  await agent.selectOption(name);
+  await page.reload();
+  await expect.poll(chosen).toBe(name);
+});
+
 test("the questions that the agent could not answer lead to their conversations", async () => {
   const workspace = await createWorkspace();
   const id = await workspace.ask("Do you deliver to Norway?");
