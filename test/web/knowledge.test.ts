@@ -110,6 +110,29 @@ test("the agent that was chosen stays chosen after a reload", async () => {
   await expect.poll(chosen).toBe(name);
 });
 
+test("the address of a source opens it, whichever agent it is of", async () => {
+  const workspace = await createWorkspace();
+  const { id } = await workspace.call<{ id: string }>("POST", "/agents", { name: "Sales agent" });
+  for (const agentId of [id, workspace.agentId]) {
+    await workspace.call("POST", `/agents/${agentId}/sources`, {
+      type: "text",
+      name: `Prices of ${agentId}`,
+      text: "A bag costs 5 euros.",
+    });
+  }
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  for (const agentId of [id, workspace.agentId]) {
+    await page.goto(`${service.url}/console/#/knowledge`);
+    await page.getByLabel("Agent", { exact: true }).selectOption(agentId);
+    await page.getByRole("link", { name: `Prices of ${agentId}` }).click();
+    await page.getByRole("region", { name: "Text" }).waitFor();
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.getByRole("heading", { name: `Prices of ${agentId}` }).waitFor();
+  }
+});
+
 test("the questions that the agent could not answer lead to their conversations", async () => {
   const workspace = await createWorkspace();
   const id = await workspace.ask("Do you deliver to Norway?");

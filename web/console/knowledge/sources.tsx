@@ -224,7 +224,7 @@ interface CardProps {
 }
 
 function SourceCard({ source, isChosen, onChoose }: CardProps) {
-  const { id, name, url, status, error, last_synced_at: syncedAt, type } = source;
+  const { id, agent_id: agentId, name, url, status, error, last_synced_at: syncedAt, type } = source;
   return (
     <li class="card">
       <div class="card-top">
@@ -236,7 +236,7 @@ function SourceCard({ source, isChosen, onChoose }: CardProps) {
             onChange={({ currentTarget }) => onChoose(currentTarget.checked)}
           />
         )}
-        <Link href={`/sources/${id}`} class="grow">
+        <Link href={`/agents/${agentId}/sources/${id}`} class="grow">
           <strong>{name}</strong>
         </Link>
         <span class={`status ${status}`}>{SOURCE_STATUS[status]}</span>
