@@ -243,6 +243,15 @@ void test("leads are printed as one CSV file, whose parts continue with a cursor
   );
 });
 
+void test("a CSV file has control characters of visitors, but not in a terminal", async () => {
+  const csv = "id,name\n1,\u001b]0;owned\u0007\u009b2JAnn\n";
+  const { url } = await serve({ "GET /api/v1/leads": [(response) => response.setHeader("Content-Type", "text/csv").end(csv)] });
+  const list = ["leads", "ls", "--csv"];
+  assert.equal((await support(list, { url })).out, csv);
+  const terminal = { NODE_OPTIONS: "--import=data:text/javascript,process.stdout.isTTY=true" };
+  assert.equal((await support(list, { url, ...terminal })).out, "id,name\n1,]0;owned2JAnn\n");
+});
+
 void test("a member is invited with a role, and the link is printed", async () => {
   const invitation = { url: "https://support.example.com/console/#sign-in=abc", expires_at: "2026-12-05T12:00:00Z" };
   const { url, requests } = await serve({ "POST /api/v1/members": [{ id: "m-1", email: "ada@example.com", invitation }] });

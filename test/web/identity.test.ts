@@ -69,3 +69,22 @@ test("a visitor whose page cannot get a token does not become an anonymous one",
   await expect.poll(() => rejections).toMatchObject([{ reason: "The function of identify failed. Error: The shop is down." }]);
   expect(await conversations()).toEqual([]);
 });
+
+test("nothing of a visitor who signs out stays on the screen", async () => {
+  const { page, chat, open } = await openShop();
+  await open(`sign("5m").then((token) => SupportAgent("identify", token));`);
+  await chat.ask("Is somebody there?");
+  await chat.button("Leave contact details").click();
+  await expect.poll(() => page.getByLabel("Name").inputValue()).toBe("Zoë Lovelace");
+  await page.evaluate('SupportAgent("reset")');
+  await page.getByLabel("Name").waitFor({ state: "detached" });
+  await chat.ask("Is somebody here?");
+  await chat.window.getByText("Waiting for a person").waitFor();
+  await chat.field.fill("My number is 4711.");
+  await chat.button("Earlier conversations").click();
+  await page.getByRole("listitem").waitFor();
+  await page.evaluate('SupportAgent("reset")');
+  await page.getByRole("listitem").waitFor({ state: "detached" });
+  await expect.poll(() => chat.field.inputValue()).toBe("");
+  expect(await page.locator(".unseen").textContent()).toBe("");
+});

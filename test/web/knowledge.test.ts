@@ -17,6 +17,30 @@ test("a curated answer is edited where it is listed", async () => {
   expect(data).toMatchObject([{ question: "Do you deliver to Norway?", answer: "Yes, within five days." }]);
 });
 
+test("a curated answer past the first page is edited where it is listed", async () => {
+  const workspace = await createWorkspace();
+  for (const number of [1, 2, 3, 4, 5]) {
+    await workspace.call("POST", `/agents/${workspace.agentId}/answers`, { question: `Question ${number}?`, answer: `Answer ${number}.` });
+  }
+  const { page } = await openPage();
+  // Pages of two.
+  await page.route("**/answers?*", (route) => {
+    const url = new URL(route.request().url());
+    url.searchParams.set("limit", "2");
+    return route.continue({ url: url.href });
+  });
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/knowledge/answers`);
+  const answers = page.getByRole("region", { name: "Curated answers" }).getByRole("listitem");
+  await expect.poll(() => answers.count()).toBe(5);
+  const last = await answers.last().locator("strong").innerText();
+  await page.getByRole("button", { name: `Edit: ${last}` }).click();
+  await page.getByRole("dialog").getByLabel("Answer", { exact: true }).fill("Yes, within five days.");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Yes, within five days.").waitFor();
+  await expect.poll(() => answers.count()).toBe(5);
+});
+
 test("sources are filtered by state, several are deleted at once, and a long name makes nothing scroll sideways", async () => {
   const workspace = await createWorkspace();
   const sources = `/agents/${workspace.agentId}/sources`;
@@ -39,13 +63,22 @@ test("sources are filtered by state, several are deleted at once, and a long nam
   // What a search hides is not deleted.
   await page.getByLabel("Search sources").fill("prices");
   await page.getByText("one source selected").waitFor();
+  const remove = async () => {
+    await page.getByRole("button", { name: "Delete …" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  };
+  await remove();
+  await page.getByText("Nothing was found").waitFor();
+  // The field stays while it hides the others, however few they are.
   await page.getByLabel("Search sources").fill("");
+  await expect.poll(() => listed.count()).toBe(5);
+  await page.getByLabel("Select Delivery").check();
+  await page.getByLabel("Select Returns").check();
   await page.getByText("2 sources selected").waitFor();
-  await page.getByRole("button", { name: "Delete …" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await expect.poll(() => listed.count()).toBe(4);
+  await remove();
+  await expect.poll(() => listed.count()).toBe(3);
   const { data } = await workspace.call<{ data: { name: string }[] }>("GET", sources);
-  expect(data.map(({ name }) => name)).toEqual(["Returns", "Stock", "Size guide", long]);
+  expect(data.map(({ name }) => name)).toEqual(["Stock", "Size guide", long]);
 });
 
 test("the text of a source is shown in its passages, once it has been read", async () => {
@@ -60,6 +93,44 @@ test("the text of a source is shown in its passages, once it has been read", asy
   await passages.filter({ hasText: "We deliver to Norway." }).waitFor();
   await passages.filter({ hasText: "Delivery costs 5 euros." }).waitFor();
   expect(await page.locator("main").evaluate((main) => main.scrollWidth)).toBe(375);
+});
+
+test("the agent that was chosen stays chosen after a reload", async () => {
+  const workspace = await createWorkspace();
+  await workspace.call("POST", "/agents", { name: "Sales agent" });
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/knowledge`);
+  const agent = page.getByLabel("Agent", { exact: true });
+  const chosen = () => agent.locator("option:checked").innerText();
+  await agent.waitFor();
+  const name = (await chosen()) === "Sales agent" ? "Acme agent" : "Sales agent";
+  await agent.selectOption(name);
+  await page.reload();
+  await expect.poll(chosen).toBe(name);
+});
+
+test("the address of a source opens it, whichever agent it is of", async () => {
+  const workspace = await createWorkspace();
+  const { id } = await workspace.call<{ id: string }>("POST", "/agents", { name: "Sales agent" });
+  for (const agentId of [id, workspace.agentId]) {
+    await workspace.call("POST", `/agents/${agentId}/sources`, {
+      type: "text",
+      name: `Prices of ${agentId}`,
+      text: "A bag costs 5 euros.",
+    });
+  }
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  for (const agentId of [id, workspace.agentId]) {
+    await page.goto(`${service.url}/console/#/knowledge`);
+    await page.getByLabel("Agent", { exact: true }).selectOption(agentId);
+    await page.getByRole("link", { name: `Prices of ${agentId}` }).click();
+    await page.getByRole("region", { name: "Text" }).waitFor();
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.getByRole("heading", { name: `Prices of ${agentId}` }).waitFor();
+  }
 });
 
 test("the questions that the agent could not answer lead to their conversations", async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { openPage, operate, serveSite, service } from "./browser.ts";
+import type { Page } from "playwright-core";
+import { call, openPage, operate, serveSite, service, shoot } from "./browser.ts";
 import { chatOn, embedding, question } from "./chat.ts";
 
 /** An agent in a workspace of its own, whose plan and settings are these. */
@@ -27,6 +28,24 @@ test("a visitor reads that the chat is closed, and can leave an address", async 
   await page.getByLabel("Email").fill("ada@example.com");
   await chat.button("Submit").click();
   await page.getByText("Thank you").waitFor();
+});
+
+test("a pause of the agent closes no conversation that a person has", async () => {
+  const { id: agentId } = await call<{ id: string }>("POST", "/agents", { name: "Demo agent", allowed_origins: ["*"] });
+  const { page, chat } = await openChat(agentId);
+  await chat.open();
+  await chat.ask("Are you open on Sunday?");
+  await chat.window.getByText("Waiting for a person").waitFor();
+  await call("PATCH", `/agents/${agentId}`, { status: "paused" });
+  await page.reload();
+  await chat.open();
+  await chat.window.getByText("Waiting for a person").waitFor();
+  await chat.ask("Is somebody there?");
+  const asked = async () => (await call<{ data: object[] }>("GET", `/conversations?agent_id=${agentId}`)).data;
+  await expect.poll(asked).toMatchObject([{ status: "needs_human", last_message_preview: "Is somebody there?" }]);
+  await chat.button("New conversation").click();
+  await page.getByText("The chat is closed at the moment.").waitFor();
+  expect(await chat.field.isDisabled()).toBe(true);
 });
 
 test("a visitor of an agent that never hands off can leave an address, and reads that it was received", async () => {
@@ -66,16 +85,21 @@ const challengeThat = (outcome: "succeeds" | "fails") => `window.turnstile = {
   remove() {},
 };`;
 
-test.each(["succeeds", "fails"] as const)("the first message carries the token of the challenge, if that %s", async (outcome) => {
-  const { page } = await openPage();
+/** Has an agent ask its visitors to solve a challenge of this script. */
+async function addChallenge(page: Page, agentId: string, body: string): Promise<void> {
   await page.route("https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit", (route) =>
-    route.fulfill({ contentType: "text/javascript", body: challengeThat(outcome) }),
+    route.fulfill({ contentType: "text/javascript", body }),
   );
   // The key is added here: the real siteverify could not check the token.
-  await page.route(`${service.url}/widget/v1/agents/${service.agentId}`, async (route) => {
+  await page.route(`${service.url}/widget/v1/agents/${agentId}`, async (route) => {
     const response = await route.fetch();
     await route.fulfill({ response, json: { ...((await response.json()) as object), turnstile_site_key: "0x4AAA" } });
   });
+}
+
+test.each(["succeeds", "fails"] as const)("the first message carries the token of the challenge, if that %s", async (outcome) => {
+  const { page } = await openPage();
+  await addChallenge(page, service.agentId, challengeThat(outcome));
   const tokens: unknown[] = [];
   page.on("request", (request) => {
     if (request.method() === "POST" && request.url().endsWith("/messages"))
@@ -94,4 +118,29 @@ test.each(["succeeds", "fails"] as const)("the first message carries the token o
   await chat.ask(question("markdown"));
   await chat.answered(2);
   expect(tokens).toEqual(["solved-token", undefined]);
+});
+
+test("a visitor who leaves an address first can solve the challenge", async () => {
+  const agentId = await createAgent({ settings: { status: "paused" } });
+  const { page } = await openPage();
+  const challenge = `window.turnstile = {
+    render(element, options) {
+      options["before-interactive-callback"]();
+      element.innerHTML = "<button>I am human</button>";
+      element.firstChild.onclick = () => options.callback("solved-token");
+      return "challenge-1";
+    },
+    remove() {},
+  };`;
+  await addChallenge(page, agentId, challenge);
+  await page.goto(await serveSite({ "/": embedding({ agentId }) }));
+  const chat = chatOn(page);
+  await chat.open();
+  await chat.button("Leave contact details").click();
+  await page.getByLabel("Email").fill("ada@example.com");
+  await chat.button("Submit").click();
+  await page.getByText("Please confirm that you are human.").waitFor();
+  await shoot(page, "challenge-of-the-form");
+  await chat.button("I am human").click();
+  await page.getByText("Thank you").waitFor();
 });

@@ -62,7 +62,15 @@ test("the latest visitors are listed once each, and one click finds what is stor
   await signIn(page, workspace.key);
   await page.goto(`${service.url}/console/#/people`);
   const row = page.getByRole("region", { name: "Latest visitors" }).getByRole("row", { name: /Ada Lovelace/ });
-  await row.getByRole("button", { name: "Look up" }).click();
+  const found = page.getByRole("region", { name: "Found" });
+  const hasFocus = () => found.evaluate((element) => element === document.activeElement);
+  await row.getByRole("button", { name: "Look up Ada Lovelace" }).click();
   await expect.poll(() => row.count()).toBe(1);
-  await page.getByRole("region", { name: "Found" }).getByRole("heading", { name: "api:ada" }).waitFor();
+  await found.getByRole("heading", { name: "api:ada" }).waitFor();
+  // The list may be long, and what is found is above it.
+  await expect.poll(hasFocus).toBe(true);
+  await page.getByLabel("Email", { exact: true }).fill("nobody@example.com");
+  await page.getByRole("button", { name: "Find" }).click();
+  await found.getByText("Nothing is stored about this person").waitFor();
+  await expect.poll(hasFocus).toBe(true);
 });

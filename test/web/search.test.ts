@@ -67,7 +67,7 @@ test("Ctrl K finds conversations, people, knowledge and pages at once, by keys, 
   await page.keyboard.press("Control+k");
   await page.keyboard.type("working days");
   await dialog.getByRole("group", { name: "Knowledge" }).getByRole("option").first().click();
-  await page.waitForURL("**/#/knowledge/sources/*");
+  await page.waitForURL("**/#/knowledge/agents/*/sources/*");
 
   await page.keyboard.press("Control+k");
   await page.keyboard.type("business h");

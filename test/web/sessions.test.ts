@@ -39,6 +39,10 @@ test("a sign-in link asks before it replaces a session, and names both workspace
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("navigation", { name: "Console" }).waitFor();
   await expect.poll(sessionSlug).toBe(otherSlug);
+  // Changes are those of the new workspace.
+  await page.getByText("Nobody is waiting").waitFor();
+  await other.ask("Are you open on Sunday?");
+  await page.getByRole("button", { name: "Are you open on Sunday?" }).waitFor();
   // A link that has been used leaves the session as it is, and says why.
   await page.goto("about:blank");
   await page.goto(url);

@@ -28,6 +28,14 @@ test("a suggested reply is written with its sources, accepted with Enter, edited
   await suggestion.waitFor({ state: "detached" });
   const field = page.getByLabel("Reply to the visitor");
   await expect.poll(() => field.inputValue()).toContain("Open *Billing*");
+  // A note does not become a reply.
+  await page.getByRole("button", { name: "Note", exact: true }).click();
+  await page.getByLabel("Note for the team").fill("Ask Anna first.");
+  await page.getByRole("button", { name: "Suggest", exact: true }).click();
+  await suggestion.getByRole("button", { name: "Use it" }).click();
+  await suggestion.waitFor({ state: "detached" });
+  expect(await page.getByLabel("Note for the team").inputValue()).toContain("Ask Anna first.\n\nHere is");
+  await page.getByRole("button", { name: "Reply", exact: true }).click();
   await field.fill("It costs 10 €.");
   await page.keyboard.press("Control+Enter");
   await log.getByText("It costs 10 €.").waitFor();

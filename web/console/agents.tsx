@@ -15,7 +15,9 @@ export function useAgents(): Query<Schemas["Agent"][]> {
   );
 }
 
-const chosenId = signal("");
+/** The key in sessionStorage for the selected agent. */
+const CHOSEN = "console.agent";
+const chosenId = signal(sessionStorage.getItem(CHOSEN) ?? "");
 
 /** The selected agent, which all pages share. It is the first one until the user selects another. */
 export function useChosenAgent() {
@@ -26,6 +28,7 @@ export function useChosenAgent() {
 
 export function chooseAgent(agentId: string): void {
   chosenId.value = agentId;
+  sessionStorage.setItem(CHOSEN, agentId);
 }
 
 interface Props {

@@ -29,7 +29,7 @@ const PAGE_SIZE = 50;
 export interface Pages<Item> {
   items: readonly Item[];
   total: number | undefined;
-  /** The query of the first page, which is repeated when something changes. */
+  /** The query of the first page, which is repeated when something changes. Its `reload` has the later pages read again too. */
   first: Query<Page<Item>>;
   hasMore: boolean;
   loadMore: () => void;
@@ -74,7 +74,11 @@ export function usePages<Item extends { id: string }>(key: string, read: ReadPag
   };
   const items = unique([...(first.data?.data ?? []), ...(own?.data ?? [])]);
   shown.current = items;
-  return { items, total: first.data?.total, first, hasMore: next !== null, loadMore: () => void loadMore(), error };
+  const reload = () => {
+    setMore(undefined);
+    first.reload();
+  };
+  return { items, total: first.data?.total, first: { ...first, reload }, hasMore: next !== null, loadMore: () => void loadMore(), error };
 }
 
 /** Updates the later pages after the first one was read again. Returns undefined if more items are new than the first page holds. */

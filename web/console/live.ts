@@ -31,8 +31,9 @@ let presence = { conversation_id: null as string | null, is_replying: false };
 export function startLive(): void {
   effect(() => {
     const isWanted = session.value?.kind === "workspace" && !hasEnded.value;
+    // The session may have moved to another workspace.
+    close();
     if (isWanted) connect();
-    else close();
   });
   addEventListener("online", () => {
     pauseMs = FIRST_PAUSE_MS;

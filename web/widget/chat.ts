@@ -1,4 +1,4 @@
-import { computed, signal } from "@preact/signals";
+import { computed, type Signal, signal } from "@preact/signals";
 import type { ToolFunctions } from "../../client/stream.ts";
 import { ApiError, newQuestionKey } from "../../client/transport.ts";
 import { type AnswerEvent, followAnswer, type Question } from "./answer.ts";
@@ -22,10 +22,14 @@ export interface Draft {
 /** The most messages that one request returns. */
 const POLL_LIMIT = 200;
 
+/** What the window shows. */
+export type View = "chat" | "history" | "contact";
+
 interface ChatOptions {
   service: string;
   settings: Settings;
   channel: "widget" | "hosted";
+  view: Signal<View>;
   emit: (event: EventName, detail: Record<string, unknown>) => void;
   /** Asks the visitor to confirm that they are human, and returns the token that proves it. @throws ChallengeError */
   solveChallenge: () => Promise<string>;
@@ -57,6 +61,11 @@ export class Chat {
   readonly announcement = signal("");
   /** Whether a human has taken over the conversation, or has been requested. */
   readonly isWithHuman = computed(() => this.status.value === "needs_human" || this.status.value === "human_active");
+  /** What the visitor is told. A pause of the agent does not concern a conversation that a human has. */
+  readonly notice = computed((): Problem | undefined => {
+    const problem = this.problem.value ?? (this.options.settings.status === "paused" ? { kind: "paused" } : undefined);
+    return problem?.kind === "paused" && this.isWithHuman.value ? undefined : problem;
+  });
 
   readonly memory: Memory;
   readonly api: Api;
@@ -146,6 +155,8 @@ export class Chat {
     this.memory.clear();
     this.profile.value = {};
     this.hasContact.value = false;
+    this.text.value = this.announcement.value = "";
+    this.options.view.value = "chat";
     this.clear();
   }
 

@@ -13,11 +13,11 @@ const COUNTED_FROM = 200;
 
 /** The field for messages. It grows with its text; Enter sends, and Shift+Enter starts a new line. */
 export function Composer(): VNode {
-  const { settings, chat, t } = useUi();
+  const { chat, t } = useUi();
   const { text } = chat;
   const field = useGrowing(text.value);
   const left = MAX_LENGTH - Array.from(text.value).length;
-  const isClosed = settings.status === "paused" || chat.problem.value?.kind === "paused";
+  const isClosed = chat.notice.value?.kind === "paused";
   const uploads = chat.mayAttach && !isClosed ? chat.uploads.value : undefined;
   const isEmpty = text.value.trim() === "" && !uploads?.ready.length;
   const canSend = !isEmpty && left >= 0 && !isClosed && !uploads?.isBusy;

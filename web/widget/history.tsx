@@ -10,11 +10,14 @@ import { useUi } from "./ui.ts";
 /** The visitor's conversations with the agent, latest first. */
 export function History(): VNode {
   const { chat, language, view, t, focusComposer } = useUi();
-  const list = useSignal<PastConversation[] | "loading" | "failed">("loading");
+  /** Undefined while it is being loaded, and null if that failed. */
+  const list = useSignal<PastConversation[] | null | undefined>(undefined);
   const load = async () => {
-    list.value = "loading";
-    const answer = await chat.api.listConversations().catch(() => undefined);
-    list.value = answer?.data ?? "failed";
+    list.value = undefined;
+    list.value = await chat.api.listConversations().then(
+      ({ data }) => data,
+      () => null,
+    );
   };
   useEffect(() => void load(), []);
   const open = (id: string) => {
@@ -25,8 +28,8 @@ export function History(): VNode {
   const shown = list.value;
   return (
     <div class="page">
-      {shown === "loading" && <Skeleton />}
-      {shown === "failed" && (
+      {shown === undefined && <Skeleton />}
+      {shown === null && (
         <div class="notice warn" role="alert">
           <p>{t("unavailable")}</p>
           <button type="button" class="chip" onClick={() => void load()}>
@@ -34,8 +37,8 @@ export function History(): VNode {
           </button>
         </div>
       )}
-      {Array.isArray(shown) && shown.length === 0 && <p class="empty">{t("history_empty")}</p>}
-      {Array.isArray(shown) && shown.length > 0 && (
+      {shown?.length === 0 && <p class="empty">{t("history_empty")}</p>}
+      {shown && (
         <ul class="past">
           {shown.map(({ id, last_message_preview: preview, last_message_at: at }) => (
             <li key={id}>

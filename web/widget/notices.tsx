@@ -7,10 +7,9 @@ import { type Ui, useUi } from "./ui.ts";
 
 /** Shows the most important thing that the visitor has to know before they write, and what they can do about it. */
 export function Notices(): VNode | null {
-  const ui = useUi();
-  const { chat, settings, t } = ui;
+  const { chat, settings, t } = useUi();
   const isOnline = useOnline();
-  const problem = chat.problem.value ?? (settings.status === "paused" ? ({ kind: "paused" } as const) : undefined);
+  const problem = chat.notice.value;
   const status = chat.status.value;
   if (!isOnline) {
     return (

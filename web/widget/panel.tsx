@@ -29,6 +29,7 @@ export async function mount(host: Host): Promise<Panel> {
   const texts = await loadTexts(language, settings.languages[language]);
   const mode = element.hasAttribute("launcher") ? "floating" : element.hasAttribute("page") ? "page" : "inline";
   const isChallenged = signal(false);
+  const view: Ui["view"] = signal("chat");
   const ui: Ui = {
     settings,
     mode,
@@ -37,13 +38,14 @@ export async function mount(host: Host): Promise<Panel> {
       service,
       settings,
       channel: mode === "page" ? "hosted" : "widget",
+      view,
       emit: (event, detail) => emit(host, event, detail),
       solveChallenge: () =>
         import("./turnstile.ts")
           .then(({ solveChallenge }) => solveChallenge(host, (isShown) => (isChallenged.value = isShown)))
           .catch(() => Promise.reject(new ChallengeError())),
     }),
-    view: signal("chat"),
+    view,
     isOpen: signal(mode !== "floating"),
     t: (name, values) => (values ? fill(texts[name], values) : texts[name]),
     close: () => setOpen(host, ui, false),
@@ -90,7 +92,7 @@ async function loadFiles(element: HTMLElement, { chat }: Ui): Promise<void> {
 function adopt(root: ShadowRoot, text: string): void {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(text);
-  root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+  root.adoptedStyleSheets.push(sheet);
 }
 
 function handleCall({ chat, close }: Ui, [command, argument]: Call): void {
@@ -214,14 +216,16 @@ function Window({ isChallenged }: { isChallenged: { value: boolean } }): VNode {
         <MessageList />
         <div class="foot">
           <Notices />
-          {isChallenged.value && <p class="notice">{t("challenge")}</p>}
-          <slot name="challenge" />
           <Composer />
           <p class="small">
             <span>{t("answers_by_ai")}</span>
             {settings.appearance.show_branding && <span>{t("powered_by", { name: PRODUCT })}</span>}
           </p>
         </div>
+      </div>
+      <div class="foot">
+        {isChallenged.value && <p class="notice">{t("challenge")}</p>}
+        <slot name="challenge" />
       </div>
       <div class="unseen" role="status">
         {plainText(chat.announcement.value)}

@@ -60,7 +60,10 @@ export async function solveChallenge(
         sitekey: settings.turnstile_site_key,
         action: ACTION,
         appearance: "interaction-only",
-        "before-interactive-callback": () => show(true),
+        "before-interactive-callback": () => {
+          container.style.marginBlockEnd = "8px";
+          show(true);
+        },
         callback: resolve,
         "error-callback": () => reject(new Error("The challenge was not solved")),
       });

@@ -2,7 +2,7 @@ import type { Signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { WidgetLanguage, WidgetText } from "../../src/agents/widget-texts.ts";
-import type { Chat } from "./chat.ts";
+import type { Chat, View } from "./chat.ts";
 import type { Settings } from "./host.ts";
 
 /** The context that every part of the panel uses. */
@@ -12,7 +12,7 @@ export interface Ui {
   mode: "floating" | "inline" | "page";
   chat: Chat;
   language: WidgetLanguage;
-  view: Signal<"chat" | "history" | "contact">;
+  view: Signal<View>;
   isOpen: Signal<boolean>;
   /** Returns a text in the language of the chat. */
   t: (name: WidgetText, values?: Record<string, string | number>) => string;

@@ -55,7 +55,9 @@ export function Composer(props: Props) {
   };
   const [isSuggesting, setSuggesting] = useState(false);
   const endSuggestion = (text?: string) => {
-    if (text !== undefined) write({ text: [draft.text.trimEnd(), text].filter(Boolean).join("\n\n"), isNote: false });
+    // A note that has been begun must not become part of a reply.
+    const isNote = draft.isNote && draft.text.trim() !== "";
+    if (text !== undefined) write({ text: [draft.text.trimEnd(), text].filter(Boolean).join("\n\n"), isNote });
     setSuggesting(false);
     field.current?.focus();
   };

@@ -82,7 +82,8 @@ export function Knowledge() {
                 <Route path="/evaluations/:id/:earlier?">
                   {({ id, earlier }) => <Redirect to={runPath({ id, agent_id: agentId }, earlier)} replace />}
                 </Route>
-                <Route path="/sources/:id">{({ id }) => <SourcePage agentId={agentId} sourceId={id} />}</Route>
+                <Route path="/agents/:agent/sources/:id">{({ agent, id }) => <SourcePage agentId={agent} sourceId={id} />}</Route>
+                <Route path="/sources/:id">{({ id }) => <Redirect to={`/agents/${agentId}/sources/${id}`} replace />}</Route>
               </Switch>
             </>
           )

@@ -144,7 +144,7 @@ function SourceList({ agentId, sources, onDeleted }: ListProps) {
   const choose = (id: string, isChosen: boolean) => setChosenIds([...chosenIds.filter((other) => other !== id), ...(isChosen ? [id] : [])]);
   return (
     <>
-      {sources.length > SEARCHABLE && (
+      {(sources.length > SEARCHABLE || searched !== "" || state !== "") && (
         <div class="inline-form">
           <SearchField label="Search sources" onSearch={setSearched} />
           <Select label="State" hideLabel options={STATES} value={state} onChoose={setState} />
@@ -224,7 +224,7 @@ interface CardProps {
 }
 
 function SourceCard({ source, isChosen, onChoose }: CardProps) {
-  const { id, name, url, status, error, last_synced_at: syncedAt, type } = source;
+  const { id, agent_id: agentId, name, url, status, error, last_synced_at: syncedAt, type } = source;
   return (
     <li class="card">
       <div class="card-top">
@@ -236,7 +236,7 @@ function SourceCard({ source, isChosen, onChoose }: CardProps) {
             onChange={({ currentTarget }) => onChoose(currentTarget.checked)}
           />
         )}
-        <Link href={`/sources/${id}`} class="grow">
+        <Link href={`/agents/${agentId}/sources/${id}`} class="grow">
           <strong>{name}</strong>
         </Link>
         <span class={`status ${status}`}>{SOURCE_STATUS[status]}</span>

@@ -1,4 +1,4 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { api, type Schemas } from "../api.ts";
 import { useShortcuts } from "../keyboard.ts";
@@ -105,7 +105,11 @@ function LatestVisitors({ onFind }: { onFind: (identifier: Identifier) => void }
           [
             "Stored data",
             ({ visitor }) => (
-              <Button variant="quiet" onClick={() => onFind({ type: "anon_id", value: visitor?.anon_id ?? "" })}>
+              <Button
+                variant="quiet"
+                aria-label={`Look up ${visitor?.name ?? visitor?.email ?? visitor?.anon_id}`}
+                onClick={() => onFind({ type: "anon_id", value: visitor?.anon_id ?? "" })}
+              >
                 Look up
               </Button>
             ),
@@ -120,6 +124,9 @@ function LatestVisitors({ onFind }: { onFind: (identifier: Identifier) => void }
 function Person({ found, onErased }: { found: Found; onErased: () => void }) {
   const { identifier, counts, visitors, shared_visitors: shared } = found;
   const [isErasing, setErasing] = useState(false);
+  // The button that looks somebody up may be far below.
+  const card = useRef<HTMLElement>(null);
+  useEffect(() => card.current?.focus(), [found]);
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0) + visitors.length;
   const query = { [identifier.type]: identifier.value };
   const exportAll = () =>
@@ -127,10 +134,15 @@ function Person({ found, onErased }: { found: Found; onErased: () => void }) {
       const data = await api.exportPerson(query);
       saveFile("person.json", new Blob([JSON.stringify(data, null, 2)], { type: "application/json" }));
     });
+  const props = { ref: card, class: "card", "aria-label": "Found", tabIndex: -1 };
   if (total === 0 && shared.length === 0)
-    return <Empty title="Nothing is stored about this person">Look for another identifier too.</Empty>;
+    return (
+      <section {...props}>
+        <Empty title="Nothing is stored about this person">Look for another identifier too.</Empty>
+      </section>
+    );
   return (
-    <section class="card" aria-label="Found">
+    <section {...props}>
       <h2>{identifier.value}</h2>
       <div class="cards">
         {Object.entries({ visitors: visitors.length, ...counts }).map(([name, count]) => (

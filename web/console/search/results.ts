@@ -120,7 +120,7 @@ async function findPassages(q: string, agents: readonly Schemas["Agent"][], sign
     id: `knowledge ${at}`,
     title,
     detail: plain(`${agent}${content.slice(0, 200)}`),
-    href: type === "answer" ? "/knowledge/answers" : `/knowledge/sources/${sourceId}`,
+    href: type === "answer" ? "/knowledge/answers" : `/knowledge/agents/${agentId}/sources/${sourceId}`,
     agentId,
   }));
 }
