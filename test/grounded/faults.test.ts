@@ -118,9 +118,13 @@ describe("a reply that is all reasoning", () => {
     ]);
   });
 
-  test("is asked for once more with the fields that OpenAI's models take", async () => {
+  test.each([
+    "https://api.openai.com/v1",
+    "https://generativelanguage.googleapis.com/v1beta/openai/",
+    "https://europe-west1-aiplatform.googleapis.com/v1/projects/acme/locations/europe-west1/endpoints/openapi",
+  ])("is asked for once more with the field that OpenAI's and Google's models take: %s", async (baseUrl) => {
     const script = (_: ChatRequest, count: number): Script => (count === 1 ? { reasoning: ["Hm."] } : good);
-    const talk = await converse(script, { baseUrl: "https://api.openai.com/v1" });
+    const talk = await converse(script, { baseUrl });
     expect(talk).toMatchObject({ text: ANSWER, cited: ["billing"] });
     const fields = talk.requests.map((request) => [request.chat_template_kwargs, request.reasoning_effort]);
     expect(fields).toEqual([
