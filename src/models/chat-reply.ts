@@ -49,7 +49,8 @@ class ChunkReader {
   private finishReason: unknown;
   private usage: TokenUsage | undefined;
   private isRefused = false;
-  private isEnded = false;
+  /** Whether the reply is complete. */
+  isEnded = false;
 
   /** Reads the data of an event. */
   add(data: string): void {
@@ -204,11 +205,12 @@ export function readReply(body: ReadableStream<Uint8Array>, maxBytes: number): M
         const { done, value } = await reader.read().catch(() => {
           throw new StreamError("the model's stream broke off");
         });
-        isEnded = done;
-        if (done) return reply.end();
-        left -= value.byteLength;
+        left -= value?.byteLength ?? 0;
         if (left < 0) throw new StreamError("the model's response is too long");
         parser.feed(decoder.decode(value, { stream: true }));
+        // Some servers keep the connection open after the end of a reply.
+        isEnded = done || reply.isEnded;
+        if (isEnded) return reply.end();
         const parts = reply.take();
         if (parts.length > 0) return parts;
       }

@@ -101,6 +101,11 @@ describe("a failure after the first token", () => {
   });
 });
 
+test("a reply is complete at its end mark, although the server keeps the connection open", async () => {
+  const talk = await converse({ text, hangAt: text.length + 2 }, { limits: { idleMs: 60 } });
+  expect(talk).toMatchObject({ text: ANSWER, brokenBy: undefined });
+});
+
 describe("a reply that is all reasoning", () => {
   const thoughts: [string, Script][] = [
     ["in a field of its own", { reasoning: ["Hm."] }],
