@@ -17,7 +17,7 @@ import {
   type ToolRound,
   TurnSuspendedError,
 } from "../models/model.ts";
-import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
+import type { CitablePassage, CuratedMatch, Retrieval } from "../models/retrieval.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { shortened, truncate } from "../platform/text.ts";
@@ -227,7 +227,7 @@ export function visitorLanguage(written: readonly string[], agentLanguage: strin
   return agentLanguage;
 }
 
-function toCitation(passage: Passage): Citation {
+function toCitation(passage: CitablePassage): Citation {
   const { url, type, content, score } = passage;
   return { title: titleOf(passage), url, source_id: passage.sourceId, type, snippet: snippetOf(content), score };
 }

@@ -78,7 +78,7 @@ export class TraceRecorder implements ModelObserver {
   /** Returns the trace of an answer that is not stored as a message. @param maxBytes the largest size as JSON. */
   factsOf(answer: Answer, threshold: number, maxBytes: number): TraceFacts {
     const facts = {
-      decision: decisionOf(answer, threshold),
+      decision: decisionOf(answer, threshold, this.modelCalls.length > 0),
       searches: this.searches.map((search) => tracedSearch(search, answer)),
       model_calls: this.modelCalls,
       tool_calls: [...this.toolCalls],
@@ -118,7 +118,7 @@ function factsOf(outcome: ToolCallReport["outcome"]): ToolCallFacts {
   }
 }
 
-function decisionOf({ confidence, citations, handoff }: Answer, threshold: number): Trace["decision"] {
+function decisionOf({ confidence, citations, handoff }: Answer, threshold: number, isOfModel: boolean): Trace["decision"] {
   const facts = { confidence, threshold };
   if (handoff)
     return {
@@ -127,7 +127,8 @@ function decisionOf({ confidence, citations, handoff }: Answer, threshold: numbe
       explanation: explanationOf(handoff, confidence, threshold) + offNote(handoff),
       ...facts,
     };
-  if (citations[0]?.type === "answer") {
+  // A model may also cite a curated answer.
+  if (citations[0]?.type === "answer" && !isOfModel) {
     const explanation = `The question is that of a curated answer: the similarity of ${shown(confidence)} reaches ${STRONG_MATCH}.`;
     return { outcome: "answered", reason: "curated_answer", explanation, ...facts };
   }
