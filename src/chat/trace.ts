@@ -118,7 +118,7 @@ function factsOf(outcome: ToolCallReport["outcome"]): ToolCallFacts {
   }
 }
 
-function decisionOf({ confidence, citations, handoff }: Answer, threshold: number, isOfModel: boolean): Trace["decision"] {
+function decisionOf({ confidence, citations, handoff, isSmallTalk }: Answer, threshold: number, isOfModel: boolean): Trace["decision"] {
   const facts = { confidence, threshold };
   if (handoff)
     return {
@@ -132,7 +132,9 @@ function decisionOf({ confidence, citations, handoff }: Answer, threshold: numbe
     const explanation = `The question is that of a curated answer: the similarity of ${shown(confidence)} reaches ${STRONG_MATCH}.`;
     return { outcome: "answered", reason: "curated_answer", explanation, ...facts };
   }
-  const explanation = `The confidence of ${shown(confidence)} reaches the threshold of ${threshold}.`;
+  const explanation = isSmallTalk
+    ? "The message is small talk, which is never handed over."
+    : `The confidence of ${shown(confidence)} reaches the threshold of ${threshold}.`;
   return { outcome: "answered", reason: "confident", explanation, ...facts };
 }
 
