@@ -1,5 +1,5 @@
 import { draftAnswer } from "../extractive/engine.ts";
-import { PASSAGE_TOKENS, TOOL_RESULT_TOKENS } from "../models/limits.ts";
+import { ALL_PASSAGES_TOKENS, PASSAGE_TOKENS, TOOL_RESULT_TOKENS } from "../models/limits.ts";
 import type { CitablePassage, CuratedMatch, Retrieval } from "../models/retrieval.ts";
 import { truncateBytes, utf8Length } from "../platform/text.ts";
 import { type Claim, SupportingText } from "./support.ts";
@@ -27,6 +27,8 @@ const MIN_CURATED_SCORE = 0.5;
 /** The curated answers of a search that are shown, so that they leave room for passages. */
 const MAX_CURATED = 2;
 
+const NO_ROOM = "Passages were found, but no more passages fit into this turn. Reply from those above, or @unknown.";
+
 /** The confidence of an answer from a tool's result, which is right: only the model's reading of it may be wrong. */
 const TOOL_CONFIDENCE = 0.85;
 
@@ -38,6 +40,7 @@ export class Evidence {
   /** The mark of the quotations in the prompt. */
   readonly mark = crypto.randomUUID();
   private readonly passages = new Map<string, FoundPassage>();
+  private leftForPassages = ALL_PASSAGES_TOKENS;
   private readonly results = new Map<string, string>();
   private readonly supporting = new Map<string, SupportingText>();
 
@@ -49,23 +52,26 @@ export class Evidence {
     return quoteWith(this.mark, label, text);
   }
 
-  /** Adds the curated answers and the passages of a search, best first, up to PASSAGE_TOKENS. Returns them as the model reads them. */
+  /** Adds the curated answers and the passages of a search, best first, within the budgets. Returns them as the model reads them. */
   addPassages(search: Search): string {
-    let left = PASSAGE_TOKENS;
+    let left = Math.min(PASSAGE_TOKENS, this.leftForPassages);
     const quoted: string[] = [];
     const { curated, passages } = search.retrieval;
     const similar = curated.filter(({ score }) => score >= MIN_CURATED_SCORE).slice(0, MAX_CURATED);
-    for (const passage of [...similar.map(toPassage), ...passages]) {
+    const found = [...similar.map(toPassage), ...passages];
+    for (const passage of found) {
       const known = [...this.passages].find(([, added]) => isSame(added.passage, passage));
       const [id, added] = known ?? [`p${this.passages.size + 1}`, { passage, searches: [] }];
       const text = known ? "(given above)" : promptText(passage);
       const tokens = estimateTokens(text);
       if (tokens > left) continue;
       left -= tokens;
+      this.leftForPassages -= tokens;
       added.searches.push(search);
       this.passages.set(id, added);
       quoted.push(this.quote(`passage ${id}`, text));
     }
+    if (quoted.length === 0 && found.length > 0) return NO_ROOM;
     return quoted.join("\n\n");
   }
 
