@@ -186,7 +186,7 @@ export function estimateTokens(text: string): number {
 }
 
 /** Returns the text, or its beginning of at most that many tokens with an ellipsis. */
-function truncateToTokens(text: string, tokens: number): string {
+export function truncateToTokens(text: string, tokens: number): string {
   const beginning = truncateBytes(text, tokens * BYTES_PER_TOKEN);
   return beginning === text ? text : `${beginning}…`;
 }

@@ -199,6 +199,16 @@ describe("the prompt", () => {
     expect(requests[0]!.messages.at(-1)?.content).toContain("No passage was found.");
   });
 
+  test("has the beginnings of the longest messages of an exchange that alone exceeds its budget", async () => {
+    const asked = { role: "visitor" as const, text: "Where is it?" };
+    const history = [asked, { role: "agent" as const, text: "word ".repeat(1_600) }, { role: "agent" as const, text: "It is there." }];
+    const { messages } = (await converse({ text: ["@unknown"] }, { history })).requests[0]!;
+    expect(messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
+    expect(messages[1]?.content).toContain("Where is it?");
+    expect(messages[2]?.content).toMatch(/^word word .*…\n\nIt is there\.$/);
+    expect(messages[2]!.content!.length).toBeLessThan(3 * HISTORY_TOKENS);
+  });
+
   test("leaves out the oldest messages and the passages that exceed their budgets", async () => {
     const history = Array.from({ length: 12 }, (_, at) => ({
       role: at % 2 ? ("agent" as const) : ("visitor" as const),
