@@ -36,6 +36,8 @@ export interface Answer {
   text: string;
   citations: Citation[];
   confidence: number;
+  /** The confidence before the first text of the model, which was compared with the threshold. */
+  openingConfidence?: number;
   /** Whether it answers small talk in place of the model. */
   isSmallTalk?: true;
   /** Why a human is needed; null if the agent has answered. */
@@ -150,6 +152,7 @@ async function readAnswer(
   opening: Extract<ModelReply, { outcome: "answered" }>,
   onText: (text: string) => void,
 ): Promise<Answer> {
+  const { confidence: openingConfidence } = opening;
   let text = "";
   try {
     for await (const piece of opening.text) {
@@ -162,7 +165,7 @@ async function readAnswer(
       error instanceof HandoffError ? handOff(request, error.reason, 0) : failureAnswer(request, logFailure(request.question, error));
     return continuing(text, end);
   }
-  return { text, citations: opening.cited.map(toCitation), confidence: opening.confidence, handoff: null };
+  return { text, citations: opening.cited.map(toCitation), confidence: opening.confidence, openingConfidence, handoff: null };
 }
 
 /** Returns an answer that follows a text which the visitor has seen. */

@@ -118,7 +118,7 @@ function factsOf(outcome: ToolCallReport["outcome"]): ToolCallFacts {
   }
 }
 
-function decisionOf({ confidence, citations, handoff, isSmallTalk }: Answer, threshold: number, isOfModel: boolean): Trace["decision"] {
+function decisionOf({ confidence, openingConfidence = confidence, citations, handoff, isSmallTalk }: Answer, threshold: number, isOfModel: boolean): Trace["decision"] {
   const facts = { confidence, threshold };
   if (handoff)
     return {
@@ -134,7 +134,7 @@ function decisionOf({ confidence, citations, handoff, isSmallTalk }: Answer, thr
   }
   const explanation = isSmallTalk
     ? "The message is small talk, which is never handed over."
-    : `The confidence of ${shown(confidence)} reaches the threshold of ${threshold}.`;
+    : `The confidence of ${shown(openingConfidence)} reaches the threshold of ${threshold}.`;
   return { outcome: "answered", reason: "confident", explanation, ...facts };
 }
 

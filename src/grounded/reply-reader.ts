@@ -56,7 +56,15 @@ export class ReplyReader {
         ? { outcome: "no_answer", confidence: 0 }
         : { outcome: "handed_off", reason, confidence: 0 };
     }
-    return { outcome: "answered", confidence: this.reply.confidence(), cited: this.cited, text };
+    const confidence = () => this.reply.confidence();
+    return {
+      outcome: "answered",
+      get confidence() {
+        return confidence();
+      },
+      cited: this.cited,
+      text,
+    };
   }
 
   /** Yields an empty text once it is known that there is an answer, which `read` waits for, and then the answer. */

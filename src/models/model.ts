@@ -122,7 +122,8 @@ export interface HistoryMessage {
 export type ModelReply =
   | {
       outcome: "answered";
-      confidence: number;
+      /** It may change while the text is read, and is final when the text has ended. */
+      readonly confidence: number;
       /** The text in pieces. Throws HandoffError, TurnSuspendedError or any other error if the answer breaks off; `return` stops the model. */
       text: AsyncIterableIterator<string, void>;
       /** Complete when the text has ended. */
