@@ -1,11 +1,11 @@
-import type { BusinessHours, HandoffReason } from "../platform/db/columns.ts";
+import { type BusinessHours, type HandoffReason, UNANSWERED_REASONS } from "../platform/db/columns.ts";
 import { HANDOFF_SUMMARY_LENGTH } from "../conversations/status.ts";
 import type { Citation } from "../knowledge/search-wire.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { closedMessageOf, handoffMessageOf, handoffOffMessageOf, ownWelcome } from "../agents/messages.ts";
 import { STRONG_MATCH } from "../knowledge/retrieval/curated-answers.ts";
 import { titleOf } from "../knowledge/search.ts";
-import { humanRequestLanguage } from "../text/intents.ts";
+import { humanRequestLanguage, smallTalkAnswer, smallTalkOf } from "../text/intents.ts";
 import {
   HandoffError,
   type HistoryMessage,
@@ -13,11 +13,12 @@ import {
   type ModelObserver,
   type ModelReply,
   type SentFile,
+  SMALL_TALK_CONFIDENCE,
   type Tool,
   type ToolRound,
   TurnSuspendedError,
 } from "../models/model.ts";
-import type { CuratedMatch, Passage, Retrieval } from "../models/retrieval.ts";
+import type { CitablePassage, CuratedMatch, Retrieval } from "../models/retrieval.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { shortened, truncate } from "../platform/text.ts";
@@ -35,6 +36,10 @@ export interface Answer {
   text: string;
   citations: Citation[];
   confidence: number;
+  /** The confidence before the first text of the model, which was compared with the threshold. */
+  openingConfidence?: number;
+  /** Whether it answers small talk in place of the model. */
+  isSmallTalk?: true;
   /** Why a human is needed; null if the agent has answered. */
   handoff: Handoff | null;
 }
@@ -83,7 +88,7 @@ export interface AnswerRequest {
 /**
  * Makes the agent's answer to a question. If a curated question is nearly the same, its answer is used; otherwise the model answers.
  * The answer is the hand-off message if the visitor asks for a human or uses one of the agent's words for it, or sends only files that the
- * model does not see, if nothing answers the question, the confidence is too low, or the model fails.
+ * model does not see, if nothing answers the question, the confidence is too low, or the model fails. Small talk is answered even then.
  * @param onText receives the pieces of the model's answer, once it is certain that the visitor gets it. It must not throw.
  * @throws TurnSuspendedError if the model called tools whose results come later.
  */
@@ -96,12 +101,24 @@ export async function makeAnswer(model: Model, request: AnswerRequest, onText: (
   const [curated] = retrieval.curated;
   if (curated && curated.score >= STRONG_MATCH) return curatedAnswer(curated);
   const opening = await askModel(model, request);
+  if (opening.outcome === "answered" && opening.confidence >= agent.confidenceThreshold) return readAnswer(request, opening, onText);
+  if (opening.outcome === "answered") await opening.text.return?.();
+  const isRefused = opening.outcome === "handed_off" && !UNANSWERED_REASONS.includes(opening.reason);
+  const smallTalk = isRefused ? undefined : answerToSmallTalk(request);
+  if (smallTalk) return smallTalk;
   if (opening.outcome === "failed") return failureAnswer(request, opening.failure);
   if (opening.outcome === "no_answer") return handOff(request, "missing_knowledge", opening.confidence);
   if (opening.outcome === "handed_off") return handOff(request, opening.reason, opening.confidence);
-  if (opening.confidence >= agent.confidenceThreshold) return readAnswer(request, opening, onText);
-  await opening.text.return?.();
   return handOff(request, "low_confidence", opening.confidence);
+}
+
+/** Answers small talk without the model; undefined for any other message, and for one that may answer a question, as "yes" does. */
+function answerToSmallTalk({ question: { message: question }, files = [], agent, topics }: AnswerRequest): Answer | undefined {
+  const { name: agentName, language } = agent;
+  const kind = smallTalkOf(question, language)?.kind;
+  if (!kind || kind === "agreement" || kind === "unclear" || files.length > 0) return undefined;
+  const text = smallTalkAnswer({ question, language, agentName, welcomeMessage: ownWelcome(agent) ?? "", topics })!;
+  return { text, citations: [], confidence: SMALL_TALK_CONFIDENCE, isSmallTalk: true, handoff: null };
 }
 
 /** Whether a question has only files, of which the model sees none: its text is their names, as the chat and the console write it. */
@@ -135,6 +152,7 @@ async function readAnswer(
   opening: Extract<ModelReply, { outcome: "answered" }>,
   onText: (text: string) => void,
 ): Promise<Answer> {
+  const { confidence: openingConfidence } = opening;
   let text = "";
   try {
     for await (const piece of opening.text) {
@@ -147,7 +165,7 @@ async function readAnswer(
       error instanceof HandoffError ? handOff(request, error.reason, 0) : failureAnswer(request, logFailure(request.question, error));
     return continuing(text, end);
   }
-  return { text, citations: opening.cited.map(toCitation), confidence: opening.confidence, handoff: null };
+  return { text, citations: opening.cited.map(toCitation), confidence: opening.confidence, openingConfidence, handoff: null };
 }
 
 /** Returns an answer that follows a text which the visitor has seen. */
@@ -227,7 +245,7 @@ export function visitorLanguage(written: readonly string[], agentLanguage: strin
   return agentLanguage;
 }
 
-function toCitation(passage: Passage): Citation {
+function toCitation(passage: CitablePassage): Citation {
   const { url, type, content, score } = passage;
   return { title: titleOf(passage), url, source_id: passage.sourceId, type, snippet: snippetOf(content), score };
 }

@@ -10,7 +10,7 @@ import { withTimeout } from "../platform/time.ts";
 import type { Question } from "./question.ts";
 import type { Refusal } from "./refusals.ts";
 import { AnswerStream, readStream, type StreamCaller } from "./stream.ts";
-import { type Settlement, suspendedAnswer, type SuspendedTurn, SuspendedTurns, waitsForCaller } from "./suspended-turns.ts";
+import { isDecided, type Settlement, suspendedAnswer, type SuspendedTurn, SuspendedTurns, waitsForCaller } from "./suspended-turns.ts";
 import { TraceStore } from "./trace-store.ts";
 import type { Trace } from "./trace-wire.ts";
 import { type Attempt, TurnErasedError, TurnQueue } from "./turn-queue.ts";
@@ -278,7 +278,10 @@ export class ChatSession extends DurableObject<Env> {
   }
 
   private async attempt(question: Question, attempt: Attempt, caller: TurnCaller): Promise<TurnResult> {
-    const blocking = this.suspended.list().find((turn) => !turn.approvals && turn.question.answerId !== question.answerId);
+    const own = this.suspended.find(question.answerId);
+    // A turn after the team's decision has no caller who could be refused, so that it does not wait for another turn's tools.
+    const others = own && isDecided(own) ? [] : this.suspended.list();
+    const blocking = others.find((turn) => !turn.approvals && turn.question.answerId !== question.answerId);
     if (blocking) {
       // The page of a visitor who writes again has lost the call. The caller of a rescued question was told that it will be answered.
       const isEnded = !waitsForCaller(blocking, Date.now()) || blocking.question.clientTools?.runsIn === "browser" || attempt.isRescue;

@@ -73,7 +73,7 @@ export class TraceRecorder implements ModelObserver {
   /** Returns the trace of an answer that is not stored as a message. @param maxBytes the largest size as JSON. */
   factsOf(answer: Answer, threshold: number, maxBytes: number): TraceFacts {
     const facts = {
-      decision: decisionOf(answer, threshold),
+      decision: decisionOf(answer, threshold, this.modelCalls.length > 0),
       searches: this.searches.map((search) => tracedSearch(search, answer)),
       model_calls: this.modelCalls,
       tool_calls: [...this.toolCalls],
@@ -113,7 +113,7 @@ function factsOf(outcome: ToolCallReport["outcome"]): ToolCallFacts {
   }
 }
 
-function decisionOf({ confidence, citations, handoff }: Answer, threshold: number): Trace["decision"] {
+function decisionOf({ confidence, openingConfidence = confidence, citations, handoff, isSmallTalk }: Answer, threshold: number, isOfModel: boolean): Trace["decision"] {
   const facts = { confidence, threshold };
   if (handoff)
     return {
@@ -122,11 +122,14 @@ function decisionOf({ confidence, citations, handoff }: Answer, threshold: numbe
       explanation: explanationOf(handoff, confidence, threshold) + offNote(handoff),
       ...facts,
     };
-  if (citations[0]?.type === "answer") {
+  // A model may also cite a curated answer.
+  if (citations[0]?.type === "answer" && !isOfModel) {
     const explanation = `The question is that of a curated answer: the similarity of ${shown(confidence)} reaches ${STRONG_MATCH}.`;
     return { outcome: "answered", reason: "curated_answer", explanation, ...facts };
   }
-  const explanation = `The confidence of ${shown(confidence)} reaches the threshold of ${threshold}.`;
+  const explanation = isSmallTalk
+    ? "The message is small talk, which is never handed over."
+    : `The confidence of ${shown(openingConfidence)} reaches the threshold of ${threshold}.`;
   return { outcome: "answered", reason: "confident", explanation, ...facts };
 }
 

@@ -1,6 +1,6 @@
 import { draftAnswer } from "../extractive/engine.ts";
-import { PASSAGE_TOKENS, TOOL_RESULT_TOKENS } from "../models/limits.ts";
-import type { Passage, Retrieval } from "../models/retrieval.ts";
+import { ALL_PASSAGES_TOKENS, PASSAGE_TOKENS, TOOL_RESULT_TOKENS } from "../models/limits.ts";
+import type { CitablePassage, CuratedMatch, Retrieval } from "../models/retrieval.ts";
 import { truncateBytes, utf8Length } from "../platform/text.ts";
 import { type Claim, SupportingText } from "./support.ts";
 import { quoteWith } from "./quotations.ts";
@@ -10,8 +10,8 @@ interface Search {
   retrieval: Retrieval;
 }
 
-interface CitablePassage {
-  passage: Passage;
+interface FoundPassage {
+  passage: CitablePassage;
   searches: Search[];
 }
 
@@ -21,6 +21,13 @@ export interface Support {
   /** The share of the sentence's words that it has, 0..1. */
   support: number;
 }
+
+/** A curated answer is shown from this similarity of its question on. The model judges whether it answers the visitor's. */
+const MIN_CURATED_SCORE = 0.5;
+/** The curated answers of a search that are shown, so that they leave room for passages. */
+const MAX_CURATED = 2;
+
+const NO_ROOM = "Passages were found, but no more passages fit into this turn. Reply from those above, or @unknown.";
 
 /** The confidence of an answer from a tool's result, which is right: only the model's reading of it may be wrong. */
 const TOOL_CONFIDENCE = 0.85;
@@ -32,7 +39,8 @@ const TOOL_CONFIDENCE = 0.85;
 export class Evidence {
   /** The mark of the quotations in the prompt. */
   readonly mark = crypto.randomUUID();
-  private readonly passages = new Map<string, CitablePassage>();
+  private readonly passages = new Map<string, FoundPassage>();
+  private leftForPassages = ALL_PASSAGES_TOKENS;
   private readonly results = new Map<string, string>();
   private readonly supporting = new Map<string, SupportingText>();
 
@@ -44,20 +52,26 @@ export class Evidence {
     return quoteWith(this.mark, label, text);
   }
 
-  /** Adds the passages of a search, best first, up to PASSAGE_TOKENS. Returns them as the model reads them. */
+  /** Adds the curated answers and the passages of a search, best first, within the budgets. Returns them as the model reads them. */
   addPassages(search: Search): string {
-    let left = PASSAGE_TOKENS;
+    let left = Math.min(PASSAGE_TOKENS, this.leftForPassages);
     const quoted: string[] = [];
-    for (const passage of search.retrieval.passages) {
+    const { curated, passages } = search.retrieval;
+    const similar = curated.filter(({ score }) => score >= MIN_CURATED_SCORE).slice(0, MAX_CURATED);
+    const found = [...similar.map(toPassage), ...passages];
+    for (const passage of found) {
       const known = [...this.passages].find(([, added]) => isSame(added.passage, passage));
       const [id, added] = known ?? [`p${this.passages.size + 1}`, { passage, searches: [] }];
       const text = known ? "(given above)" : promptText(passage);
-      left -= estimateTokens(text);
-      if (left < 0) break;
+      const tokens = estimateTokens(text);
+      if (tokens > left) continue;
+      left -= tokens;
+      this.leftForPassages -= tokens;
       added.searches.push(search);
       this.passages.set(id, added);
       quoted.push(this.quote(`passage ${id}`, text));
     }
+    if (quoted.length === 0 && found.length > 0) return NO_ROOM;
     return quoted.join("\n\n");
   }
 
@@ -78,7 +92,7 @@ export class Evidence {
   }
 
   /** Lists the passages with these ids. */
-  passagesOf(ids: readonly string[]): Passage[] {
+  passagesOf(ids: readonly string[]): CitablePassage[] {
     return [...new Set(ids)].flatMap((id) => this.passages.get(id)?.passage ?? []);
   }
 
@@ -136,12 +150,16 @@ export class Evidence {
   }
 }
 
-function promptText({ title, heading, url, content }: Passage): string {
+function toPassage({ answerId, question, answer, score }: CuratedMatch): CitablePassage {
+  return { sourceId: answerId, type: "answer", title: question, heading: null, url: null, content: answer, score };
+}
+
+function promptText({ title, heading, url, content }: CitablePassage): string {
   const about = [`Title: ${title}`, ...(heading === null ? [] : [`Heading: ${heading}`]), ...(url === null ? [] : [`URL: ${url}`])];
   return `${about.join("\n")}\n\n${content}`;
 }
 
-function isSame(a: Passage, b: Passage): boolean {
+function isSame(a: CitablePassage, b: CitablePassage): boolean {
   return a.sourceId === b.sourceId && a.heading === b.heading && a.content === b.content;
 }
 
@@ -151,10 +169,12 @@ const CITATION_LOG_ODDS = 1.5;
 const MIN_LEXICAL_CONFIDENCE = 0.2;
 
 /** Returns the probability, 0..1, that an answer from the cited passages of a search is right. */
-function passageConfidence({ question, retrieval }: Search, cited: readonly Passage[]): number {
+function passageConfidence({ question, retrieval }: Search, cited: readonly CitablePassage[]): number {
   const passages = retrieval.passages.filter((passage) => cited.includes(passage));
   const lexical = Math.max(draftAnswer(question, { ...retrieval, passages }).confidence, MIN_LEXICAL_CONFIDENCE);
-  return 1 / (1 + Math.exp(-(Math.log(lexical / (1 - lexical)) + CITATION_LOG_ODDS)));
+  const curated = retrieval.curated.filter(({ answerId }) => cited.some(({ sourceId }) => sourceId === answerId));
+  const byCitation = 1 / (1 + Math.exp(-(Math.log(lexical / (1 - lexical)) + CITATION_LOG_ODDS)));
+  return Math.max(byCitation, ...curated.map(({ score }) => score));
 }
 
 /** English has about four bytes a token, most other writing systems three or fewer: an estimate on the safe side. */
@@ -166,7 +186,7 @@ export function estimateTokens(text: string): number {
 }
 
 /** Returns the text, or its beginning of at most that many tokens with an ellipsis. */
-function truncateToTokens(text: string, tokens: number): string {
+export function truncateToTokens(text: string, tokens: number): string {
   const beginning = truncateBytes(text, tokens * BYTES_PER_TOKEN);
   return beginning === text ? text : `${beginning}…`;
 }

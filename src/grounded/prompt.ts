@@ -1,5 +1,5 @@
 import type { ChatMessage, PromptImage } from "../models/chat-model.ts";
-import { type Evidence, estimateTokens } from "./evidence.ts";
+import { type Evidence, estimateTokens, truncateToTokens } from "./evidence.ts";
 import type { Secret } from "./leak-guard.ts";
 import { HISTORY_TOKENS } from "../models/limits.ts";
 import type { ModelRequest, HistoryMessage } from "../models/model.ts";
@@ -101,7 +101,10 @@ function toPromptMessage({ role, text }: HistoryMessage): ChatMessage & { role: 
   return { role: role === "visitor" ? "user" : "assistant", text };
 }
 
-/** Returns the newest exchanges that fit. A visitor's message and the replies to it are kept or dropped together. */
+/**
+ * Returns the newest exchanges that fit. A visitor's message and the replies to it are kept or dropped together, but if not even the
+ * newest exchange fits, its longest messages are truncated.
+ */
 function trimHistory(history: readonly HistoryMessage[], tokens: number): HistoryMessage[] {
   const exchanges: HistoryMessage[][] = [];
   for (const message of history) {
@@ -115,5 +118,20 @@ function trimHistory(history: readonly HistoryMessage[], tokens: number): Histor
     if (left < 0) break;
     from--;
   }
-  return exchanges.slice(from).flat();
+  const newest = exchanges.at(-1);
+  return newest && from === exchanges.length ? truncateLongest(newest, tokens) : exchanges.slice(from).flat();
+}
+
+/** Truncates the longest messages so that all of them fit. */
+function truncateLongest(messages: readonly HistoryMessage[], tokens: number): HistoryMessage[] {
+  let left = tokens;
+  const shortestFirst = messages.toSorted((a, b) => estimateTokens(a.text) - estimateTokens(b.text));
+  const texts = new Map(
+    shortestFirst.map((message, at) => {
+      const text = truncateToTokens(message.text, Math.floor(left / (messages.length - at)));
+      left -= estimateTokens(text);
+      return [message, text];
+    }),
+  );
+  return messages.map((message) => ({ ...message, text: texts.get(message)! }));
 }

@@ -2,7 +2,7 @@ import { truncate } from "../platform/text.ts";
 import type { HandoffReason } from "../platform/db/columns.ts";
 import { MAX_ANSWER_LENGTH } from "../models/limits.ts";
 import { HandoffError, type ModelReply } from "../models/model.ts";
-import type { Passage } from "../models/retrieval.ts";
+import type { CitablePassage } from "../models/retrieval.ts";
 import type { Evidence } from "./evidence.ts";
 import { LeakGuard, type Secret } from "./leak-guard.ts";
 import { ReplyText } from "./reply-text.ts";
@@ -30,7 +30,7 @@ interface ReaderOptions {
 export class ReplyReader {
   private readonly links: AllowedLinks;
   private readonly guard: LeakGuard;
-  private readonly cited: Passage[] = [];
+  private readonly cited: CitablePassage[] = [];
   private reply: ReplyText;
   /** Whether some text was shown. Then the outcome is known. */
   private isAnswered = false;
@@ -56,7 +56,15 @@ export class ReplyReader {
         ? { outcome: "no_answer", confidence: 0 }
         : { outcome: "handed_off", reason, confidence: 0 };
     }
-    return { outcome: "answered", confidence: this.reply.confidence(), cited: this.cited, text };
+    const confidence = () => this.reply.confidence();
+    return {
+      outcome: "answered",
+      get confidence() {
+        return confidence();
+      },
+      cited: this.cited,
+      text,
+    };
   }
 
   /** Yields an empty text once it is known that there is an answer, which `read` waits for, and then the answer. */

@@ -1,6 +1,6 @@
 import type { HandoffReason } from "../platform/db/columns.ts";
 import { HandoffError, SMALL_TALK_CONFIDENCE } from "../models/model.ts";
-import type { Passage } from "../models/retrieval.ts";
+import type { CitablePassage } from "../models/retrieval.ts";
 import { StreamError } from "../models/stream-with-retry.ts";
 import { CheckedAnswer } from "./checked-answer.ts";
 import type { Evidence } from "./evidence.ts";
@@ -46,7 +46,7 @@ export class ReplyText {
   }
 
   /** The passages that the answer cites. */
-  get passages(): Passage[] {
+  get passages(): CitablePassage[] {
     return this.kind === "smalltalk" ? [] : this.evidence.passagesOf([...this.answer.ids]);
   }
 

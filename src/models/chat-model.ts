@@ -6,8 +6,8 @@
 export interface ChatModel {
   /** The model's name on its server. */
   readonly name: string;
-  /** Whether OpenAI serves it, whose own models refuse fields that other servers read. */
-  readonly isOpenAi?: boolean;
+  /** Whether its server refuses fields that others ignore, as OpenAI's and Google's do. */
+  readonly hasStrictServer?: boolean;
   /** Calls the model. @throws ModelCallError if the server refuses; any other error if it cannot be reached. */
   stream(call: ModelCall): Promise<ModelStream>;
 }

@@ -4,7 +4,7 @@ import { StreamError } from "./stream-with-retry.ts";
 
 /*
  * Replies of the chat completions protocol. A chunk holds `choices`, the last one also `usage`; older models of Workers AI write
- * `response` and `tool_calls` at the top instead. Only these fields are read, so only they are checked.
+ * `response` and `tool_calls` at the top instead, and some write both. Only these fields are read, so only they are checked.
  */
 
 /** The fields of a chunk, or of a whole reply, that are read. Any of them may be missing or have another type. */
@@ -49,7 +49,8 @@ class ChunkReader {
   private finishReason: unknown;
   private usage: TokenUsage | undefined;
   private isRefused = false;
-  private isEnded = false;
+  /** Whether the reply is complete. */
+  isEnded = false;
 
   /** Reads the data of an event. */
   add(data: string): void {
@@ -99,8 +100,9 @@ class ChunkReader {
     const delta = choice?.delta ?? choice?.message;
     if (delta) this.readDelta(delta);
     const { response } = chunk;
-    this.addText("text", typeof response === "object" && response !== null ? JSON.stringify(response) : response);
-    this.readCalls(chunk.tool_calls);
+    // A chunk of both formats holds the same text and calls twice.
+    if (!delta?.content) this.addText("text", typeof response === "object" && response !== null ? JSON.stringify(response) : response);
+    if (!Array.isArray(delta?.tool_calls) || delta.tool_calls.length === 0) this.readCalls(chunk.tool_calls);
   }
 
   private readDelta(delta: Delta): void {
@@ -203,11 +205,12 @@ export function readReply(body: ReadableStream<Uint8Array>, maxBytes: number): M
         const { done, value } = await reader.read().catch(() => {
           throw new StreamError("the model's stream broke off");
         });
-        isEnded = done;
-        if (done) return reply.end();
-        left -= value.byteLength;
+        left -= value?.byteLength ?? 0;
         if (left < 0) throw new StreamError("the model's response is too long");
         parser.feed(decoder.decode(value, { stream: true }));
+        // Some servers keep the connection open after the end of a reply.
+        isEnded = done || reply.isEnded;
+        if (isEnded) return reply.end();
         const parts = reply.take();
         if (parts.length > 0) return parts;
       }

@@ -33,14 +33,18 @@ export async function postToServer(
 /** The hosts at which OpenAI and Azure serve OpenAI's models. */
 const OPENAI_HOST = /^(?:[\w-]+\.)?api\.openai\.com$|\.openai\.azure\.com$/;
 
+/** The hosts at which Google serves Gemini and Vertex AI. */
+const GOOGLE_HOST = /^(?:generativelanguage|(?:[\w-]+-)?aiplatform)\.googleapis\.com$/;
+
 /** A model of an OpenAI-compatible server. */
 export function openAiModel(server: OpenAiServer, name: string, send?: typeof fetch): ChatModel {
-  const isOpenAi = OPENAI_HOST.test(new URL(server.baseUrl).hostname);
+  const { hostname } = new URL(server.baseUrl);
+  const isOpenAi = OPENAI_HOST.test(hostname);
   // OpenAI's models that reason take the new name alone, and other servers may know the old name alone.
   const limit = isOpenAi ? "max_completion_tokens" : "max_tokens";
   return {
     name,
-    isOpenAi,
+    hasStrictServer: isOpenAi || GOOGLE_HOST.test(hostname),
     async stream({ abortSignal, maxOutputTokens, ...call }) {
       const inputs = { [limit]: maxOutputTokens, ...inputsOf(call, openAiMessage) };
       const body = { model: name, ...inputs, stream_options: { include_usage: true } };

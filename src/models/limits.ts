@@ -41,9 +41,11 @@ export const MAX_TOOL_CALLS = 10;
 
 /** How many earlier messages of both sides a model is offered; the size of its context decides how many it reads. */
 export const MAX_HISTORY_MESSAGES = 16;
-/** Token budgets of the prompt. Together with the rest of it, they fit a context window of 16,000 tokens. */
+/** Token budgets of the prompt. Together with the rest of it and a few results of tools, they fit a context window of 16,000 tokens. */
 export const HISTORY_TOKENS = 2_000;
 export const PASSAGE_TOKENS = 4_000;
+/** The passages of all searches of a turn. */
+export const ALL_PASSAGES_TOKENS = 2 * PASSAGE_TOKENS;
 export const TOOL_RESULT_TOKENS = 1_000;
 
 /** The models on Workers AI that are used where neither the deployment nor the agent names one. */

@@ -1,6 +1,6 @@
 import type { HandoffReason } from "../platform/db/columns.ts";
 import type { FinishReason, JsonSchema, ReasoningField, TokenUsage, ToolCall } from "./chat-model.ts";
-import type { Passage, Retrieval } from "./retrieval.ts";
+import type { CitablePassage, Retrieval } from "./retrieval.ts";
 
 /*
  * The ports to everything that runs a model. The deployment's configuration chooses an engine for each:
@@ -122,11 +122,12 @@ export interface HistoryMessage {
 export type ModelReply =
   | {
       outcome: "answered";
-      confidence: number;
+      /** It may change while the text is read, and is final when the text has ended. */
+      readonly confidence: number;
       /** The text in pieces. Throws HandoffError, TurnSuspendedError or any other error if the answer breaks off; `return` stops the model. */
       text: AsyncIterableIterator<string, void>;
       /** Complete when the text has ended. */
-      cited: Passage[];
+      cited: CitablePassage[];
     }
   | { outcome: "no_answer"; confidence: number }
   | { outcome: "handed_off"; reason: HandoffReason; confidence: number };

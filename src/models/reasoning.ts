@@ -69,9 +69,9 @@ export function reasoningOptions({ name }: ChatModel): ReasoningFields {
 
 /**
  * The fields for another call of a model that wrote nothing but reasoning. For unknown models they are those that most servers read;
- * OpenAI's take the effort alone, and not all of them take "none".
+ * OpenAI's and Google's take the effort alone, and not all of them take "none".
  */
-export function leastReasoningOptions({ name, isOpenAi }: ChatModel): ReasoningFields {
-  const fields = FIELDS_OF_MODEL[name] ?? (isOpenAi ? LITTLE_THINKING : NO_THINKING);
+export function leastReasoningOptions({ name, hasStrictServer }: ChatModel): ReasoningFields {
+  const fields = FIELDS_OF_MODEL[name] ?? (hasStrictServer ? LITTLE_THINKING : NO_THINKING);
   return fields === NO_THINKING ? { ...fields, reasoning_effort: "none" } : fields;
 }

@@ -49,6 +49,11 @@ export interface Passage {
   similarityWithout: ReadonlyMap<string, number>;
 }
 
+/** A passage, or a curated answer under its question, on which an answer may rest. */
+export type CitablePassage = Pick<Passage, "sourceId" | "title" | "heading" | "url" | "content" | "score"> & {
+  type: Passage["type"] | "answer";
+};
+
 interface PassageScores {
   /** The score of its words. */
   lexical: number | null;

@@ -28,12 +28,19 @@ const asks = (...calls: object[]): Script => ({ toolCalls: calls.map((input) => 
 const REFUND = asks({ order: "A1", amount: 48 });
 const PAID: Script = { text: ["@sources t1\nYour refund of 48 euros is on its way."] };
 const SORRY: Script = { text: ["@smalltalk\nI am sorry, that is not possible."] };
+/** A tool that the caller runs. */
+const CANCEL = { type: "client", name: "cancel_order", description: "Cancels an order.", parameters: { type: "object", properties: {} } };
+const CALLS_CANCEL: Script = { toolCalls: [{ name: "cancel_order", arguments: {} }] };
 
 /** An agent whose refunds need an approval, and the first approval that its answer asked for. */
-async function createFixture(scripts: [Script, ...Script[]] = [REFUND, PAID], tool: Record<string, unknown> = {}) {
+async function createFixture(
+  scripts: [Script, ...Script[]] = [REFUND, PAID],
+  tool: Record<string, unknown> = {},
+  otherTools: readonly object[] = [],
+) {
   const host = newHost();
   await behaveAt(host, { headers: JSON_TYPE, body: '{"refund": "48 euros", "state": "on its way"}' });
-  const fixture = await createScriptedAgent({ tools: [refund(host, tool)] }, scripts);
+  const fixture = await createScriptedAgent({ tools: [refund(host, tool), ...otherTools] }, scripts);
   const { workspace, ask } = fixture;
   const { body: told } = await ask({ message: "Please refund my order A1.", user: { id: "ann" } });
   const list = async (filter = "") => (await workspace.call("GET", `/approvals${filter}`)).body;
@@ -222,6 +229,28 @@ test("while a call waits, the agent answers other questions of the visitor", asy
   expect((await answered(5)).messages.at(-1).content).toBe("Your refund of 48 euros is on its way.");
 });
 
+test("a decision is carried out while another question waits for its caller's tool", async () => {
+  const { ask, told, decide, answered, paid, sendResults } = await createFixture([REFUND, CALLS_CANCEL, PAID, SORRY], {}, [CANCEL]);
+  const { body: waiting } = await ask({ message: "Please cancel it too.", conversation_id: told.conversation_id });
+  await decide("approve");
+  expect((await answered(4)).messages.at(-1).content).toBe("Your refund of 48 euros is on its way.");
+  expect(await paid()).toBe(1);
+  const [{ id }] = waiting.required_action.tool_calls;
+  expect((await sendResults(waiting, [{ tool_call_id: id, content: "done" }])).body.answer).toBe("I am sorry, that is not possible.");
+});
+
+test("a call expires while another question waits for its caller's tool", async () => {
+  const { ask, told, list, session, answered } = await createFixture([REFUND, CALLS_CANCEL], {}, [CANCEL]);
+  const almostExpired = Date.now() + 86_300_000;
+  const clock = vi.spyOn(Date, "now").mockReturnValue(almostExpired);
+  await ask({ message: "Please cancel it too.", conversation_id: told.conversation_id });
+  clock.mockReturnValue(almostExpired + 100_000);
+  await runDurableObjectAlarm(session(told.conversation_id));
+  clock.mockRestore();
+  await answered(4);
+  expect((await list()).data).toMatchObject([{ status: "expired" }]);
+});
+
 test("receivers of events are told of the request and the decision", async () => {
   const host = newHost();
   const { workspace, ask } = await createScriptedAgent({ tools: [refund(host)] }, [REFUND, SORRY]);
@@ -290,9 +319,8 @@ test("a visitor who asks for a human while a call waits gets one, whatever is de
 });
 
 test("after a decision the agent has no tools that the caller runs", async () => {
-  const cancel = { type: "client", name: "cancel_order", description: "Cancels an order.", parameters: { type: "object", properties: {} } };
   const host = newHost();
-  const { ask, workspace, requests } = await createScriptedAgent({ tools: [refund(host), cancel] }, [REFUND, SORRY]);
+  const { ask, workspace, requests } = await createScriptedAgent({ tools: [refund(host), CANCEL] }, [REFUND, SORRY]);
   const { body: told } = await ask({ message: "Please refund and cancel my order A1.", user: { id: "ann" } });
   const [{ id }] = (await workspace.call("GET", "/approvals")).body.data;
   await workspace.call("POST", `/approvals/${id}/decline`, { reason: "No." });

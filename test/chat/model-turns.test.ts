@@ -156,6 +156,26 @@ test("the model gets the agent's own model name, name, language and instructions
   expect(requests[0]?.messages[0]?.content).toMatch(/Grace[\s\S]*"de"[\s\S]*Say “Servus”\./);
 });
 
+const SURE = "@smalltalk\nYou are welcome! We are here 24/7.";
+
+test.each<[string, Script, number]>([
+  ["Hello", { text: ["@smalltalk\nHello!"] }, 0.95],
+  ["Thanks!", { text: [SURE] }, 0.5],
+  ["Who are you?", { text: ["@unknown"] }, 0.5],
+  ["Hi", { status: 500 }, 0.5],
+])("small talk is never handed over: %s", async (message, script, threshold) => {
+  const { ask, reasons } = await createAgentWithModel(script, { confidence_threshold: threshold });
+  const { answer, ...more } = await ask(message);
+  expect(more).toMatchObject({ citations: [], confidence: 0.9, needs_human: false, status: "ai_handled" });
+  expect(answer).not.toContain("A colleague takes over.");
+  expect(await reasons()).toEqual([]);
+});
+
+test.each(["Hello, what is the capital of France?", "Yes"])("what may be more than small talk is handed over: %s", async (message) => {
+  const { ask } = await createAgentWithModel({ text: ["@unknown"] });
+  expect(await ask(message)).toMatchObject({ answer: "A colleague takes over.", needs_human: true });
+});
+
 test("a thank-you is answered in kind", async () => {
   const { ask } = await createAgentWithModel({ text: ["@smalltalk\n", "You are welcome!"] });
   expect(await ask("Thank you!")).toMatchObject({ answer: "You are welcome!", citations: [], needs_human: false, status: "ai_handled" });

@@ -2,6 +2,7 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Trace } from "../../src/chat/trace-wire.ts";
+import { TraceRecorder } from "../../src/chat/trace.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import type { Model } from "../../src/models/model.ts";
 import { modelFor } from "../../src/grounded/engine.ts";
@@ -208,6 +209,32 @@ test("the calls of a model are listed with their tokens and times", async () => 
   expect(calls).toMatchObject([{ model: "answer-4", input_tokens: 812, output_tokens: 21, finish: "stop", failure: null }]);
   expect(calls[0]!.first_token_ms).toBeLessThanOrEqual(calls[0]!.duration_ms);
   expect(calls[0]!.duration_ms).toBeLessThanOrEqual(total);
+});
+
+describe("the decision for an answer", () => {
+  const citation = { title: "Refunds", url: null, source_id: "a1", type: "answer" as const, snippet: "In May.", score: 0.6 };
+  const given = { text: "In May.", citations: [citation], confidence: 0.4, handoff: null };
+  const call = {
+    model: "answer-4",
+    durationMs: 1,
+    firstTokenMs: 1,
+    usage: { input: 1, output: 1 },
+    finish: "stop",
+    failure: null,
+  } as const;
+
+  test("of a model is its confidence before the first text, also where it cites a curated answer", () => {
+    const trace = new TraceRecorder();
+    trace.modelCalled(call);
+    const { decision } = trace.factsOf({ ...given, openingConfidence: 0.8 }, 0.5, 10_000);
+    const explanation = "The confidence of 0.8 reaches the threshold of 0.5.";
+    expect(decision).toEqual({ outcome: "answered", reason: "confident", explanation, confidence: 0.4, threshold: 0.5 });
+  });
+
+  test("to small talk names no threshold", () => {
+    const { decision } = new TraceRecorder().factsOf({ ...given, citations: [], isSmallTalk: true }, 0.95, 10_000);
+    expect(decision).toMatchObject({ reason: "confident", explanation: "The message is small talk, which is never handed over." });
+  });
 });
 
 test("a turn is exported as spans by OTLP, without what anybody said", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { MAX_ANSWER_LENGTH, MAX_OUTPUT_TOKENS } from "../../src/models/limits.ts";
+import { HISTORY_TOKENS, MAX_ANSWER_LENGTH, MAX_OUTPUT_TOKENS } from "../../src/models/limits.ts";
 import { quotationsOf } from "../stand-ins/openai.ts";
-import { converse } from "./converse.ts";
+import { converse, requestOf, TEXTS } from "./converse.ts";
 
 const ANSWER = "Refunds are paid within five working days.";
 const WHOLE = `${ANSWER} The form is on our site. We check it at once.`;
@@ -54,6 +54,23 @@ describe("an answered reply", () => {
     const both = ["billing", "shipping"];
     expect((await converse({ text: ["@sources p1\nOne. Two [p2]."] }, { question })).cited.sort()).toEqual(both);
     expect((await converse({ text: ["@sources p1\nOne.\n@sources p2\nTwo."] }, { question })).cited.sort()).toEqual(both);
+  });
+
+  test("may rest on a curated answer whose question is similar enough", async () => {
+    const question = "How long does a parcel to Norway take?";
+    const curated = [0.6, 0.3].map((score, at) => ({
+      answerId: `answer${at}`,
+      question: "Do you ship to Norway?",
+      answer: `Yes, within ${at + 8} days.`,
+      score,
+    }));
+    const { retrieval } = await requestOf(TEXTS, { question });
+    const talk = await converse({ text: ["@sources p1\nEight days."] }, { question, retrieval: { ...retrieval, curated } });
+    const passages = quotationsOf(talk.requests[0]!).filter(({ label }) => label.startsWith("passage"));
+    expect(passages[0]).toEqual({ label: "passage p1", text: "Title: Do you ship to Norway?\n\nYes, within 8 days." });
+    expect(passages.map(({ text }) => text).join()).not.toContain("9 days");
+    expect(talk).toMatchObject({ text: "Eight days.", cited: ["answer0"] });
+    expect(talk.confidence).toBe(0.6);
   });
 
   test("is sent as one delta where only markers name its sources", async () => {
@@ -180,6 +197,16 @@ describe("the prompt", () => {
     const { requests } = await converse({ text: ["@unknown"] }, { question: "Quokka?" });
     expect(quotationsOf(requests[0]!).map(({ label }) => label)).toEqual(["visitor"]);
     expect(requests[0]!.messages.at(-1)?.content).toContain("No passage was found.");
+  });
+
+  test("has the beginnings of the longest messages of an exchange that alone exceeds its budget", async () => {
+    const asked = { role: "visitor" as const, text: "Where is it?" };
+    const history = [asked, { role: "agent" as const, text: "word ".repeat(1_600) }, { role: "agent" as const, text: "It is there." }];
+    const { messages } = (await converse({ text: ["@unknown"] }, { history })).requests[0]!;
+    expect(messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
+    expect(messages[1]?.content).toContain("Where is it?");
+    expect(messages[2]?.content).toMatch(/^word word .*…\n\nIt is there\.$/);
+    expect(messages[2]!.content!.length).toBeLessThan(3 * HISTORY_TOKENS);
   });
 
   test("leaves out the oldest messages and the passages that exceed their budgets", async () => {

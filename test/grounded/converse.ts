@@ -70,7 +70,7 @@ export async function converse(
   } catch (error) {
     talk.brokenBy = error instanceof HandoffError ? error.reason : "fault";
   }
-  return { ...talk, text: talk.deltas.join(""), cited: reply.cited.map(({ sourceId }) => sourceId) };
+  return { ...talk, confidence: reply.confidence, text: talk.deltas.join(""), cited: reply.cited.map(({ sourceId }) => sourceId) };
 }
 
 /** A request to a model, with what retrieval finds in these texts. */

@@ -101,6 +101,11 @@ describe("a failure after the first token", () => {
   });
 });
 
+test("a reply is complete at its end mark, although the server keeps the connection open", async () => {
+  const talk = await converse({ text, hangAt: text.length + 2 }, { limits: { idleMs: 60 } });
+  expect(talk).toMatchObject({ text: ANSWER, brokenBy: undefined });
+});
+
 describe("a reply that is all reasoning", () => {
   const thoughts: [string, Script][] = [
     ["in a field of its own", { reasoning: ["Hm."] }],
@@ -118,9 +123,13 @@ describe("a reply that is all reasoning", () => {
     ]);
   });
 
-  test("is asked for once more with the fields that OpenAI's models take", async () => {
+  test.each([
+    "https://api.openai.com/v1",
+    "https://generativelanguage.googleapis.com/v1beta/openai/",
+    "https://europe-west1-aiplatform.googleapis.com/v1/projects/acme/locations/europe-west1/endpoints/openapi",
+  ])("is asked for once more with the field that OpenAI's and Google's models take: %s", async (baseUrl) => {
     const script = (_: ChatRequest, count: number): Script => (count === 1 ? { reasoning: ["Hm."] } : good);
-    const talk = await converse(script, { baseUrl: "https://api.openai.com/v1" });
+    const talk = await converse(script, { baseUrl });
     expect(talk).toMatchObject({ text: ANSWER, cited: ["billing"] });
     const fields = talk.requests.map((request) => [request.chat_template_kwargs, request.reasoning_effort]);
     expect(fields).toEqual([

@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
-import { MAX_TOOL_ROUNDS, TOOL_RESULT_TOKENS } from "../../src/models/limits.ts";
+import { MAX_TOOL_ROUNDS, PASSAGE_TOKENS, TOOL_RESULT_TOKENS } from "../../src/models/limits.ts";
 import type { Tool, ToolOutcome, TurnSuspendedError } from "../../src/models/model.ts";
 import { load, newIndex } from "../knowledge/agent-index.ts";
 import { type ChatRequest, quotationsOf, type Script } from "../stand-ins/openai.ts";
-import { converse, TEXTS } from "./converse.ts";
+import { converse, requestOf, TEXTS } from "./converse.ts";
 
 /** A tool with this function, and the inputs of its calls. */
 function toolOf(run: (input: Record<string, unknown>, signal: AbortSignal) => Promise<ToolOutcome> | ToolOutcome, name = "order_status") {
@@ -219,4 +219,20 @@ test("passages that a tool finds get new ids and can be cited", async () => {
   );
   expect(quotationsOf(talk.requests[1]!).at(-1)).toMatchObject({ label: "passage p2" });
   expect(talk).toMatchObject({ outcome: "answered", text: "At six.", cited: [expect.any(String)] });
+});
+
+test("the searches of a turn have a common budget, and the model reads that it is used up", async () => {
+  const { retrieval } = await requestOf(TEXTS);
+  let searches = 0;
+  const search = toolOf(() => {
+    searches++;
+    const passages = [1, 2, 3, 4, 5].map((at) => ({ ...retrieval.passages[0]!, content: `${searches} ${at} ${"word ".repeat(400)}` }));
+    return { kind: "found", query: "words", retrieval: { ...retrieval, passages } };
+  });
+  const script = (_: ChatRequest, count: number): Script => (count <= 4 ? call({ order: "words" }) : { text: ["@unknown"] });
+  const { requests } = await converse(script, { tools: [search.tool] });
+  const results = requests.at(-1)!.messages.filter(({ role }) => role === "tool");
+  expect(new TextEncoder().encode(results.map(({ content }) => content).join("")).length).toBeLessThan(3 * 2.2 * PASSAGE_TOKENS);
+  expect(results.map(({ content }) => content!.includes("<<passage"))).toEqual([true, true, true, false]);
+  expect(results.at(-1)!.content).toContain("no more passages fit");
 });

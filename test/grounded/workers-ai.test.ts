@@ -9,6 +9,8 @@ import { LIMITS, requestOf, TEXTS } from "./converse.ts";
 const ANSWER = "Refunds are paid within five working days.";
 const good: Script = { text: ["@sources p1\n", "Refunds are paid ", "within five ", "working days."] };
 
+const SHAPES: Shape[] = ["choices", "legacy", "both", "choices-whole", "legacy-whole"];
+
 async function ask(
   shape: Shape,
   script: (request: ChatRequest, count: number) => Script,
@@ -22,7 +24,7 @@ async function ask(
 
 const textOf = async (reply: ModelReply) => (reply.outcome === "answered" ? (await Array.fromAsync(reply.text)).join("") : reply.outcome);
 
-describe.each<Shape>(["choices", "legacy", "choices-whole", "legacy-whole"])("Workers AI with responses of the form %s", (shape) => {
+describe.each(SHAPES)("Workers AI with responses of the form %s", (shape) => {
   test("answers from the passages", async () => {
     const { reply, runs } = await ask(shape, () => good);
     expect(await textOf(reply)).toBe(ANSWER);

@@ -1,7 +1,7 @@
 import { type ChatRequest, eventsOf, type Script } from "./openai.ts";
 
-/** The response formats of Workers AI's models: the newer one is OpenAI's. Some models ignore `stream`. */
-export type Shape = "choices" | "legacy" | "choices-whole" | "legacy-whole";
+/** The response formats of Workers AI's models: the newer one is OpenAI's, and some write both. Some models ignore `stream`. */
+export type Shape = "choices" | "legacy" | "both" | "choices-whole" | "legacy-whole";
 
 /** One call of the binding. */
 export interface Run {
@@ -25,12 +25,13 @@ export class WorkersAiStandIn {
     if (script.status !== undefined) throw new Error(`${script.status}: the stand-in refuses`);
     if (this.shape.endsWith("-whole")) return whole(script, this.shape === "legacy-whole");
     const events = this.shape === "legacy" ? legacyEvents(script) : eventsOf(model, script);
+    const toShape = this.shape === "both" ? withLegacyFields : (event: string) => event;
     let at = 0;
     return new ReadableStream<Uint8Array>({
       pull(controller) {
         const { done, value } = events.next();
         if (done || at++ === script.endAt) controller.close();
-        else controller.enqueue(new TextEncoder().encode(value));
+        else controller.enqueue(new TextEncoder().encode(toShape(value)));
       },
     });
   }
@@ -42,6 +43,15 @@ function* legacyEvents({ text = [], toolCalls = [] }: Script): Generator<string,
   if (calls.length > 0) yield `data: ${JSON.stringify({ response: "", tool_calls: calls })}\n\n`;
   yield `data: ${JSON.stringify({ response: "", usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } })}\n\n`;
   yield "data: [DONE]\n\n";
+}
+
+/** Repeats the text and the tool calls of an event in the fields of the older format. */
+function withLegacyFields(event: string): string {
+  const data = event.slice("data: ".length);
+  if (data.startsWith("[DONE]")) return event;
+  const chunk = JSON.parse(data) as { choices: { delta: { content?: string; tool_calls?: unknown } }[] };
+  const { content: response = "", tool_calls } = chunk.choices[0]!.delta;
+  return `data: ${JSON.stringify({ response, tool_calls, ...chunk })}\n\n`;
 }
 
 function whole({ text = [], toolCalls = [], reasoning, finishReason }: Script, isLegacy: boolean): unknown {
