@@ -30,7 +30,7 @@ const MAX_HEADING_CHARS = 200;
 const MAX_HEADING_LEVEL = 6;
 /** Deeper lists are not indented further. */
 const MAX_LIST_DEPTH = 6;
-/** A short definition is put in one line with its term. */
+/** A short definition is put in one line with its term, and a short term is repeated for its further definitions. */
 const MAX_DEFINITION_CHARS = 200;
 /** A form with this much text besides its controls contains the whole page. */
 const MIN_FORM_TEXT_CHARS = 400;
@@ -313,11 +313,12 @@ export class MarkdownRenderer {
         isDefined = false;
         continue;
       }
+      if (isDefined) term = hasQuestion(term) || term.length > MAX_DEFINITION_CHARS ? "" : this.bounded(term);
       const blocks = yield* this.renderBlocks(child, context);
       const isShort = blocks.length === 1 && blocks[0]!.length <= MAX_DEFINITION_CHARS && !/^(?:#|\||- |```)/.test(blocks[0]!);
       const isQuestion = hasQuestion(term);
-      if (isQuestion && !isDefined) this.questionHeading(term, flow);
-      else if (!isQuestion && !isShort) flow.block(term);
+      if (isQuestion) this.questionHeading(term, flow);
+      else if (!isShort) flow.block(term);
       flow.block(isShort && term !== "" && !isQuestion ? `${term}: ${blocks[0]!}` : blocks.join("\n\n"));
       isDefined = true;
     }

@@ -114,6 +114,11 @@ describe("text of HTML", () => {
     expect(await textOf(list)).toBe(`Fee: 5 €\n\nFee\n\n${long}\n\nAlone\n\n## Is it free?\n\nYes.\n\nFor a year.`);
   });
 
+  test("does not repeat a long term for its further definitions", async () => {
+    const term = "A term of many words. ".repeat(10).trim();
+    expect(await textOf(`<dl><dt>${term}</dt><dd>5 €</dd><dd>8 €</dd></dl>`)).toBe(`${term}: 5 €\n\n8 €`);
+  });
+
   test("puts the text of a tab above its panel, once", async () => {
     const tabs =
       '<ul role="tablist"><li><a role="tab" aria-controls="a" href="#a">Graz</a></li><li><a role="tab" id="b">Vienna</a></li>' +
