@@ -138,6 +138,13 @@ describe("text of HTML", () => {
     expect(await textOf(`<ul><li>${item}</li></ul>${form}`)).toBe("## Dogs\n\nYes, on a lead.\n\nRead the terms.");
   });
 
+  test("takes no label for the title of a block that it does not open", async () => {
+    const tabs = ["Monthly", "Yearly"].map((name) => `<input type="radio" id="${name}"><label for="${name}">${name}</label>`).join("");
+    expect(await textOf(`${tabs}<div>9 € per month</div><div>90 € per year</div>`)).toBe("9 € per month\n\n90 € per year");
+    const unnamed = '<input type="checkbox"><label>Send me news</label><p>Shipping is free.</p>';
+    expect(await textOf(unnamed)).toBe("Send me news\n\nShipping is free.");
+  });
+
   test("drops controls, and keeps buttons that are questions", async () => {
     const form =
       '<form><label for="q">Mail</label><input id="q" value="v"><select><option>One</select><textarea>t</textarea><button>Send</button></form>';
