@@ -384,7 +384,7 @@ export function textLength(element: Element): number {
 
 const CURRENCY = String.raw`(?:\p{Sc}|\b[A-Z]{3}\b)`;
 const PRICE_BEFORE = new RegExp(String.raw`${CURRENCY}\s?[\d.,]*\d$`, "u");
-const CURRENCY_AFTER = new RegExp(String.raw`^\s?${CURRENCY}`, "u");
+const CURRENCY_AFTER = new RegExp(String.raw`^\s*${CURRENCY}`, "u");
 const RAISED_NUMBER = /^[-+−]?\d+/;
 
 /**
@@ -397,10 +397,9 @@ function markOfRaised(element: Element, before: string): string {
   const number = RAISED_NUMBER.exec(raised)?.[0];
   if (number === undefined || !/\d$/.test(before)) return "";
   const after = raised.slice(number.length) + (element.next && isText(element.next) ? element.next.data : "");
+  if (/^\d\d$/.test(number) && (PRICE_BEFORE.test(before) || CURRENCY_AFTER.test(after))) return ".";
   // The numerator of a fraction: 1<sup>1</sup>/<sub>2</sub>.
-  if (/^\s?[/⁄]/.test(after)) return " ";
-  const isCents = /^\d\d$/.test(number) && (PRICE_BEFORE.test(before) || CURRENCY_AFTER.test(after));
-  return isCents ? "." : "^";
+  return /^\s?[/⁄]/.test(after) ? " " : "^";
 }
 
 /** Parts of a code block that are not code. */

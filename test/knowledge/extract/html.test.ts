@@ -17,6 +17,7 @@ describe("text of HTML", () => {
   test.for([
     ["$9<sup>99</sup>", "$9.99"],
     ["<b>1,299</b><sup>00 €</sup>", "1,299.00 €"],
+    ["$9<sup>99</sup>/month or 8<sup>50</sup>  €", "$9.99/month or 8.50 €"],
     ["CHF 7<sup>95</sup> or 8<sup>50</sup> €", "CHF 7.95 or 8.50 €"],
     ["10<sup>3</sup> or 10<sup>-12</sup> or 10<sup>12</sup> cells", "10^3 or 10^-12 or 10^12 cells"],
     ["1<sup>1</sup>/<sub>2</sub> cups of 5 m<sup>2</sup>, on the 1<sup>st</sup>", "1 1/2 cups of 5 m2, on the 1st"],
