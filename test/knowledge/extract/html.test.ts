@@ -73,10 +73,21 @@ describe("text of HTML", () => {
 
   test("makes a list of a table whose rows begin with their names", async () => {
     const rows =
-      "<tr><th>Weight:</th><td>5 kg</td></tr><tr><th>Colours</th><td>red</td><td>blue</td></tr><tr><th colspan=3>Power</th></tr>" +
-      "<tr><th>Volts</th><td>230</td></tr><tr><th rowspan=2>Plug</th><td>C</td></tr><tr><td>F</td></tr><tr><th>A</th><td>1</td><th>B</th><td>2</td></tr>";
+      "<tr><th>Weight:</th><td>5 kg</td></tr><tr><th>Colour</th><td colspan=2>red</td></tr><tr><th colspan=3>Power</th></tr>" +
+      "<tr><th colspan=2>Volts</th><td>230</td></tr><tr><th rowspan=2>Plug</th><td>C</td></tr><tr><td>F</td></tr><tr><th>A</th><td>1</td><th>B</th><td>2</td></tr>";
     expect(await textOf(`<table>${rows}</table>`)).toBe(
-      "- Weight: 5 kg\n- Colours: red, blue\n\nPower\n\n- Volts: 230\n- Plug: C\n- Plug: F\n- A: 1\n- B: 2",
+      "- Weight: 5 kg\n- Colour: red\n\nPower\n\n- Volts: 230\n- Plug: C\n- Plug: F\n- A: 1\n- B: 2",
+    );
+  });
+
+  test("keeps the columns of a table whose rows have several values", async () => {
+    const rows = [
+      ["Plan", "Basic", "Plus", "Pro"],
+      ["Price", "10 €", "10 €", "20 €"],
+      ["Seats", "", "5", "9"],
+    ].map(([name, ...values]) => `<tr><th>${name}</th>${values.map((value) => `<td>${value}</td>`).join("")}</tr>`);
+    expect(await textOf(`<table>${rows.join("")}</table>`)).toBe(
+      "| Plan | Basic | Plus | Pro |\n| Price | 10 € | 10 € | 20 € |\n| Seats |  | 5 | 9 |",
     );
   });
 
