@@ -74,7 +74,7 @@ class Flow {
   readonly blocks: string[] = [];
   private inline: string[] = [];
 
-  constructor(private readonly dropsLines: boolean) {}
+  constructor(readonly dropsLines: boolean) {}
 
   text(text: string): void {
     this.inline.push(text);
@@ -237,10 +237,10 @@ export class MarkdownRenderer {
   }
 
   /** A question whose answer opens on a click becomes a heading one level below the last real one. */
-  private questionHeading(text: string, flow: Flow): void {
-    const level = this.level;
-    this.headingLine(text, level + 1, flow);
-    this.level = level;
+  private questionHeading(text: string, flow: Flow, level = this.level + 1): void {
+    const current = this.level;
+    this.headingLine(text, level, flow);
+    this.level = current;
   }
 
   private *button(element: Element, flow: Flow, context: RenderContext): Slices<void> {
@@ -250,16 +250,17 @@ export class MarkdownRenderer {
 
   /** Renders a panel under the text of its tab, unless that is above it already. */
   private *tabPanel(element: Element, flow: Flow, context: RenderContext): Slices<void> {
-    flow.break();
     const title = yield* this.tabTitle(element, context);
-    if (flow.blocks.at(-1) === title) flow.blocks.pop();
-    const before = flow.blocks.length;
-    if (headingText(flow.blocks.at(-1)) !== title) this.questionHeading(title, flow);
-    const at = flow.blocks.length;
-    yield* this.block(element, flow, within(element, context));
+    const level = this.level + 1;
+    const panel = new Flow(flow.dropsLines);
+    yield* this.block(element, panel, within(element, context));
+    const blocks = panel.end();
     flow.break();
-    const isRepeated = at === flow.blocks.length || headingText(flow.blocks[at]) === title;
-    if (at > before && isRepeated) flow.blocks.splice(before, 1);
+    if (blocks.length === 0) return;
+    if (flow.blocks.at(-1) === title) flow.blocks.pop();
+    const isShown = [flow.blocks.at(-1), blocks[0]].some((block) => headingText(block) === title);
+    if (!isShown) this.questionHeading(title, flow, level);
+    for (const block of blocks) flow.blocks.push(block);
   }
 
   /** The text of a panel's tab; "" if it has none. A tab is rendered once, as plain text, since it may contain panels. */

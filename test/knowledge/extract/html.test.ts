@@ -138,9 +138,10 @@ describe("text of HTML", () => {
     const panels =
       '<div role="tabpanel" id="a"><p>Open from 9.</p></div><div role="tabpanel" aria-labelledby="x b" hidden><p>Open from 8.</p></div>' +
       '<div role="tabpanel" id="c"><h3>Linz</h3><p>Open from 7.</p></div><div role="tabpanel" id="d"></div>' +
-      '<div role="tab" aria-controls="e">Steyr</div><div role="tabpanel" id="e">Closed.</div>';
+      '<div role="tab" aria-controls="e">Steyr</div><div role="tabpanel" id="e">Closed.</div>' +
+      '<div role="tab" aria-controls="f">Enns</div><div role="tabpanel" id="f"></div>';
     expect(await textOf(`<h1>Shops</h1>${tabs}${panels}`)).toBe(
-      "# Shops\n\n## Graz\n\nOpen from 9.\n\n## Vienna\n\nOpen from 8.\n\n### Linz\n\nOpen from 7.\n\n#### Steyr\n\nClosed.",
+      "# Shops\n\n## Graz\n\nOpen from 9.\n\n## Vienna\n\nOpen from 8.\n\n### Linz\n\nOpen from 7.\n\n#### Steyr\n\nClosed.\n\nEnns",
     );
   });
 
