@@ -56,6 +56,9 @@ export function readPassage(passage: Pick<Passage, "content" | "title" | "headin
   return read;
 }
 
+/** Increment it with every change of the segments of a text. The stored vectors, which are in the order of the segments, are then computed again. */
+export const SEGMENTS_VERSION = 1;
+
 /** Splits a passage into segments, in reading order. */
 export function segmentsOf({ content, title, heading }: Pick<Passage, "content" | "title" | "heading">): Segment[] {
   const segments: Segment[] = [];

@@ -1,6 +1,5 @@
-import { sql } from "drizzle-orm";
 import { sha256OfPieces } from "../platform/crypto/hashes.ts";
-import { sources } from "../platform/db/schema.ts";
+import type { sources } from "../platform/db/schema.ts";
 import { IF_CHANGED } from "../platform/db/sql.ts";
 import type { Metadata } from "../platform/db/columns.ts";
 import { Fault } from "../platform/telemetry/errors.ts";
@@ -19,7 +18,7 @@ import {
   wakeSource,
   wakeSources,
 } from "./sources.ts";
-import { findSourceByKey, STAGING_LEASE, updateSource, updateText } from "./store.ts";
+import { cancelReplacing, findSourceByKey, finishReplacing, markReplacing, STAGING_LEASE, updateSource, updateText } from "./store.ts";
 
 type SourceRow = typeof sources.$inferSelect;
 
@@ -28,7 +27,7 @@ export type KeyedSource = { name: string; metadata: Metadata } & ({ type: "text"
 
 export type SourcePut =
   | SourceCreation
-  /** Another request is adding or deleting the source. */
+  /** Another request is adding, changing or deleting the source. */
   | { outcome: "busy" }
   | { outcome: "other_type"; type: SourceRow["type"] };
 
@@ -61,12 +60,16 @@ export async function putSource(op: KnowledgeOperation, limits: Limits, key: str
   if (findFullWindow([day], counts)) return { outcome: "rate_limited", full: day };
   // Of two requests at the same time, it is not known whose content is stored last. The hash of neither is kept then.
   const mark = `replacing:${op.newId()}`;
-  await db.batch([updateSource(db, workspaceId, agentId, found.id, { contentHash: mark })]);
+  const [[marked]] = await db.batch([markReplacing(db, found, mark)]);
+  if (!marked) return { outcome: "busy" };
   const refusal = await replaceContent(op, limits, found, sent);
-  if (refusal) return refusal;
-  const replacedHash = sql`CASE WHEN ${sources.contentHash} = ${mark} THEN ${contentHash} END`;
-  const [[replaced]] = await db.batch([
-    updateText(db, workspaceId, agentId, found.id, { ...settings, contentHash: replacedHash }, nowMs),
+  if (refusal) {
+    await db.batch([cancelReplacing(db, found, mark)]);
+    return refusal;
+  }
+  const [, [replaced]] = await db.batch([
+    finishReplacing(db, found, mark, contentHash),
+    updateText(db, workspaceId, agentId, found.id, settings, nowMs),
     ...countInWindows(db, workspaceId, [day], IF_CHANGED),
   ]);
   // The consumer finds no row of a source that was deleted meanwhile, and removes its content.

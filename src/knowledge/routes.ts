@@ -148,7 +148,7 @@ knowledgeRoutes.openapi(putSourceRoute, async (c) => {
   const sent = "file" in body ? fileSource(body) : textSource(key, body);
   const put = await putSource(knowledgeOperationOf(c, agentId), c.get("caller").workspace.limits, key, sent);
   if (put.outcome === "busy") {
-    throw new ApiError("conflict", "Another request is adding or deleting the source with this key. Try again in a moment.");
+    throw new ApiError("conflict", "Another request is changing the source with this key. Try again in a moment.");
   }
   if (put.outcome === "other_type") {
     throw new ApiError("conflict", `The source with this key is a ${put.type}. Send a ${put.type}, or use another key.`);

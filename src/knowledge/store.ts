@@ -10,6 +10,7 @@ import { countInWindows, windowsHaveRoom } from "../workspaces/usage-limit-store
 import type { MetadataFilter } from "./search-wire.ts";
 
 type NewSource = typeof sources.$inferInsert;
+type SourceRow = typeof sources.$inferSelect;
 
 // --- Sources ---
 
@@ -78,7 +79,7 @@ export function updateText(
   workspaceId: string,
   agentId: string,
   sourceId: string,
-  changes: Omit<Partial<NewSource>, "contentHash"> & { contentHash?: string | SQL | null },
+  changes: Partial<NewSource>,
   nowMs: number,
 ) {
   const status = sql`CASE WHEN ${sources.status} = 'processing' THEN 'processing' ELSE 'pending' END`;
@@ -87,6 +88,29 @@ export function updateText(
     .set({ ...changes, ...toSync(nowMs), status })
     .where(isAgents(sources, workspaceId, agentId, sourceId))
     .returning();
+}
+
+/** Marks a source whose content is about to be replaced, if its hash is still the known one. Returns it if so. */
+export function markReplacing(db: Database, { id, contentHash }: SourceRow, mark: string) {
+  return db
+    .update(sources)
+    .set({ contentHash: mark })
+    .where(and(eq(sources.id, id), sql`${sources.contentHash} IS ${contentHash}`))
+    .returning({ id: sources.id });
+}
+
+/** Sets the hash of the content that was stored; null if the mark is gone, since another content may have been stored after it. */
+export function finishReplacing(db: Database, { id }: SourceRow, mark: string, contentHash: string) {
+  const hash = sql`CASE WHEN ${sources.contentHash} = ${mark} THEN ${contentHash} ELSE NULL END`;
+  return db.update(sources).set({ contentHash: hash }).where(eq(sources.id, id));
+}
+
+/** Sets the previous hash again, after the new content was refused. */
+export function cancelReplacing(db: Database, { id, contentHash }: SourceRow, mark: string) {
+  return db
+    .update(sources)
+    .set({ contentHash })
+    .where(and(eq(sources.id, id), eq(sources.contentHash, mark)));
 }
 
 /** Requests a sync. When one is waiting or running already, or the day has no room, nothing changes and nothing is returned. */

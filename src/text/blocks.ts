@@ -25,7 +25,7 @@ const THEMATIC_BREAK = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 export const LIST_ITEM = /^[ \t]*(?:[-*+•◦▪–]|\(?\d{1,3}[.)])[ \t]+\S/;
 /** Matches the number at the beginning of an item of an ordered list. */
 export const ORDERED_ITEM = /^[ \t]*\(?\d{1,3}[.)]/;
-const TABLE_ROW = /^[ \t]*\||\S[ \t]+\|[ \t]+\S.*\|/;
+const TABLE_ROW = /^[ \t]*\|/;
 /** Matches a cell of the line below the header row of a Markdown table. */
 const RULER_CELL = /^:?-+:?$/;
 const INDENTED = /^(?: {2,}|\t)\S/;
@@ -80,10 +80,13 @@ class LineReader {
     return this.text.slice(start, this.position - 1);
   }
 
-  /** @param skipBlank finds the next line that is not blank, within a slice. */
-  peek(skipBlank = false): Line | undefined {
-    let at = this.position;
-    while (at < this.text.length && at - this.position <= SLICE_CHARS) {
+  /**
+   * @param skipBlank finds the next line that is not blank, within a slice.
+   * @param start where the next line is looked for.
+   */
+  peek(skipBlank = false, start = this.position): Line | undefined {
+    let at = start;
+    while (at < this.text.length && at - start <= SLICE_CHARS) {
       const found = this.text.indexOf("\n", at);
       const end = found < 0 ? this.text.length : found;
       const text = this.text.slice(at, end);
@@ -142,7 +145,9 @@ function* readParagraph(reader: LineReader, first: Line): Generator<undefined, B
     reader.next();
     return { kind: "heading", text: first.text.trim(), level: underline[1]!.startsWith("=") ? 1 : 2 };
   }
-  return { kind: "text", text: yield* readWhile(reader, first, (next) => isProse(next) && !LIST_ITEM.test(next.head)), level: 0 };
+  const belongs = (line: Line): boolean =>
+    isProse(line) && !LIST_ITEM.test(line.head) && !isTableHead(line, reader.peek(false, line.start + line.text.length + 1));
+  return { kind: "text", text: yield* readWhile(reader, first, belongs), level: 0 };
 }
 
 function* readWhile(reader: LineReader, first: Line, belongs: (line: Line) => boolean): Generator<undefined, string> {

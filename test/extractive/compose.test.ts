@@ -43,3 +43,9 @@ test("a table's row is a sentence with the heads of its columns", () => {
   const content = "| Product | Voltage | Price |\n| --- | --- | --- |\n| 16 | 110 volts | 5 € |\n| 17 | 217 volts | 9 € |";
   expect(answerFrom(content, "217")).toBe("17: Voltage 217 volts, Price 9 €");
 });
+
+test("without a ruler, only lines that begin with a bar are the rows of a table", () => {
+  expect(answerFrom("Run cat a | grep b | wc -l to count.", "Run")).toBe("Run cat a | grep b | wc -l to count.");
+  expect(answerFrom("| Graz | 9:00 | 18:00 |\n| Linz | 8:00 | 20:00 |", "Linz")).toBe("Linz: 8:00, 20:00");
+  expect(answerFrom("Our shops:\nShop | Opens\n--- | ---\nGraz | 9:00", "Graz")).toBe("Our shops:\n\nGraz: Opens 9:00");
+});

@@ -65,6 +65,27 @@ test.for(KINDS)("the same %s again is not read again, and counts no sync", async
   expect([refused.status, refused.body.error.code]).toEqual([429, "rate_limited"]);
 });
 
+test("after other content was refused, the same text again is not read again", async () => {
+  const { workspace, put, read } = await createFixture();
+  const { body: added } = await put({ text: KETTLE });
+  const ready = await read(added);
+  await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { knowledge_mb_per_agent: 1 } });
+  expect((await put({ text: KETTLE.repeat(40_000) })).status).toBe(403);
+  expect((await put({ text: KETTLE })).body).toEqual({ ...ready, updated_at: expect.any(String) });
+});
+
+test("a text that is sent again after several at once is the one that is found", async () => {
+  const { put, read, found } = await createFixture();
+  const { body: added } = await put({ text: "There is no kettle in the shop." });
+  const answers = await Promise.all([KETTLE, CHEAP_KETTLE, KETTLE, CHEAP_KETTLE].map((text) => put({ text })));
+  for (const { status } of answers) expect([202, 409]).toContain(status);
+  for (const text of [KETTLE, CHEAP_KETTLE]) {
+    await put({ text });
+    await read(added);
+    expect(await found()).toEqual([expect.stringContaining(text)]);
+  }
+});
+
 test("metadata are replaced although the text is the same, and the key is the name by default", async () => {
   const { put } = await createFixture();
   const { body: added } = await put({ text: KETTLE, metadata: { region: "eu" } }, "docs%2Fprices.md");

@@ -3,10 +3,13 @@ import { normalisedEscapes } from "./urls.ts";
 
 /** RFC 9309 requires crawlers to read at least 500 KiB. */
 export const MAX_ROBOTS_BYTES = 500 * 1024;
-/** Each rule is matched against each URL. One with stars is looked for in the whole URL, so fewer of them are kept. */
+/** Each rule is matched against each URL. */
 const MAX_RULES = 2_000;
-const MAX_STAR_RULES = 200;
 const MAX_RULE_CHARS = 500;
+/** The most stars of all rules together. The text after a star is looked for in the whole URL. */
+const MAX_STARS = 300;
+/** The most characters in which these texts are looked for, which takes up to 0.6 ms. Longer URLs of sites with many stars are not fetched. */
+const MAX_SEARCHED_CHARS = 100_000;
 /** With a longer delay, a crawl would take days. */
 const MAX_DELAY_IN_SECONDS = 30;
 
@@ -31,14 +34,16 @@ export function robotsTextOf(status: number, bytes: Uint8Array): string | undefi
 /** Parses a robots.txt (RFC 9309). An HTML page in its place has no rules. */
 export function parseRobots(robotsUrl: string, text: string): RobotsRules {
   const { origin } = new URL(robotsUrl);
-  const { rules, delayInSeconds, sitemaps } = groupIn(text);
+  const { rules, stars, delayInSeconds, sitemaps } = groupIn(text);
   // The longest rule wins, and Allow among equals.
   const byPrecedence = rules.toSorted((one, other) => other.length - one.length || Number(other.allows) - Number(one.allows));
   return {
     isAllowed(url) {
       const { origin: site, pathname, search } = new URL(url);
+      if (pathname === "/robots.txt") return true;
       const path = encoded(pathname + search) + END;
-      return pathname === "/robots.txt" || (site === origin && (byPrecedence.find((rule) => matches(rule, path))?.allows ?? true));
+      if (site !== origin || path.length * stars > MAX_SEARCHED_CHARS) return false;
+      return byPrecedence.find((rule) => matches(rule, path))?.allows ?? true;
     },
     delayInSeconds,
     sitemaps: sitemaps.flatMap((url) => (URL.canParse(url, robotsUrl) ? [new URL(url, robotsUrl).href] : [])),
@@ -69,7 +74,7 @@ function groupIn(text: string) {
   const own = fields.some((field) => crawlerOf(field) === token) ? token : "*";
   const [rules, sitemaps]: [Rule[], string[]] = [[], []];
   let delayInSeconds: number | null = null;
-  let starRules = 0;
+  let stars = 0;
   let [isNaming, isOwn] = [false, false];
   for (const field of fields) {
     const { name, value } = field;
@@ -84,12 +89,13 @@ function groupIn(text: string) {
     if (name === "crawl-delay" && Number(value) >= 0) delayInSeconds = Math.min(Number(value), MAX_DELAY_IN_SECONDS);
     if (name !== "allow" && name !== "disallow") continue;
     if (value === "" || value.length > MAX_RULE_CHARS || rules.length >= MAX_RULES) continue;
-    if (value.includes("*") && ++starRules > MAX_STAR_RULES) continue;
     const pattern = encoded(value).replace(/\$$/, END);
     const [start = "", ...others] = pattern.split("*");
+    if (others.length > MAX_STARS - stars) continue;
+    stars += others.length;
     rules.push({ allows: name === "allow", length: pattern.length, start, others });
   }
-  return { rules, delayInSeconds, sitemaps };
+  return { rules, stars, delayInSeconds, sitemaps };
 }
 
 interface Field {
@@ -118,7 +124,8 @@ function matches({ start, others }: Rule, path: string): boolean {
     at = found + text.length;
     return found >= 0;
   };
-  return path.startsWith(start) && others.every(follows);
+  // With long rules, `startsWith` takes 20 times as long.
+  return path.slice(0, start.length) === start && others.every(follows);
 }
 
 /** Normalises the escapes of a rule or path, and escapes the characters that may be written either way, such as brackets in a query. */

@@ -203,13 +203,17 @@ export function isAccordionButton(element: Element): boolean {
   );
 }
 
-/** Whether a label is the title of the block after it, which its checkbox or radio button before it opens without a script. */
+/**
+ * Whether a label is the title of the block after it, which its checkbox or radio button before it opens without a script. Several of them
+ * in a row are the tabs of blocks that come after all of them.
+ */
 export function isAccordionLabel(element: Element): boolean {
-  if (element.name !== "label") return false;
+  const id = element.attribs["for"];
+  if (element.name !== "label" || id === undefined) return false;
   const input = prevElementSibling(element);
   const isSwitch = input?.name === "input" && /^(?:checkbox|radio)$/i.test(input.attribs["type"] ?? "");
   const opens = nextElementSibling(element)?.name ?? "";
-  return isSwitch && input.attribs["id"] === element.attribs["for"] && PANEL_TAGS.test(opens);
+  return isSwitch && input.attribs["id"] === id && prevElementSibling(input)?.name !== "label" && PANEL_TAGS.test(opens);
 }
 
 /** Whether a text ends with a question mark. */

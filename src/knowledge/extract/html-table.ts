@@ -28,13 +28,13 @@ export function rowsOf(table: Element): Element[] {
 interface Cell {
   text: string;
   isHead: boolean;
+  /** Whether it repeats the cell before it, which spans columns. */
+  isRepeated: boolean;
 }
-
-const EMPTY: Cell = { text: "", isHead: false };
 
 /**
  * Renders a table as blocks of Markdown. Its ruler follows the header, so that each part of a table that is cut has the header. A table
- * without one whose rows begin with their names becomes a list: "- Weight: 5 kg".
+ * without one whose values each have a name before them becomes a list: "- Weight: 5 kg".
  * @param repeat returns as much of a text that is repeated as may still be rendered.
  */
 export function* tableBlocks(
@@ -74,9 +74,10 @@ function isHeader(row: Element): boolean {
   return isInHead || (cells.slice(1).some(isHead) && cells.every((cell) => isHead(cell) || textContent(cell).trim() === ""));
 }
 
-/** Whether a row begins with the name of its values. */
+/** Whether a row has values, each after a name. */
 function isNamed(cells: Cell[]): boolean {
-  return cells[0]?.isHead === true && cells.some(({ isHead }) => !isHead);
+  const own = cells.filter(({ isRepeated }) => !isRepeated);
+  return own.some(({ isHead }) => !isHead) && own.every(({ isHead }, at) => isHead || own[at - 1]?.isHead === true);
 }
 
 /** The names of the columns, each joined from all rows of the header. */
@@ -92,17 +93,17 @@ function tableLine(texts: string[]): string {
   return texts.every((text) => text === "") ? "" : `| ${texts.map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`;
 }
 
-/** The items of a list that a row with names becomes. A name within the row begins another item. */
+/** The items of a list that a row with names becomes. A name after a value begins another item. */
 function listLines(cells: Cell[]): string[] {
-  const items: { names: Set<string>; values: Set<string> }[] = [];
-  for (const { text, isHead } of cells) {
+  const items: { name: string; value?: string }[] = [];
+  for (const { text, isHead } of cells.filter(({ isRepeated }) => !isRepeated)) {
     const last = items.at(-1);
-    if (!last || (isHead && last.values.size > 0)) items.push({ names: new Set([text]), values: new Set() });
-    else if (text !== "") (isHead ? last.names : last.values).add(text);
+    if (last && !isHead) last.value = text;
+    else if (last && last.value === undefined) last.name += ` ${text}`;
+    else items.push({ name: text });
   }
-  return items.map(({ names, values }) => {
-    const name = [...names].join(" ").replace(/(?<!\s)\s*:$/, "");
-    const text = [name, [...values].join(", ")].filter((part) => part !== "").join(": ");
+  return items.map(({ name, value = "" }) => {
+    const text = [name.trim().replace(/(?<!\s)\s*:$/, ""), value].filter((part) => part !== "").join(": ");
     return text === "" ? "" : `- ${text}`;
   });
 }
@@ -116,8 +117,7 @@ function* rowCells(
   repeat: (text: string) => string,
 ): Slices<Cell[]> {
   const cells: Cell[] = [];
-  const again = (cell: Cell): Cell =>
-    cell.text === "" || cell.text.length > MAX_REPEATED_CHARS ? EMPTY : { ...cell, text: repeat(cell.text) };
+  const again = (cell: Cell): Cell => ({ ...cell, text: cell.text.length > MAX_REPEATED_CHARS ? "" : repeat(cell.text) });
   const fillSpanned = (): void => {
     for (let from = spanning.get(cells.length); from; from = spanning.get(cells.length)) {
       from.rows--;
@@ -128,12 +128,13 @@ function* rowCells(
   for (const element of cellsOf(row)) {
     fillSpanned();
     if (cells.length >= MAX_COLUMNS) break;
-    const cell = { text: (yield* textOf(element)).replace(/(?<!\s)\s*\n\s*/g, " "), isHead: element.name === "th" };
-    const isRepeated = isHeader || cells.length > 0;
+    const text = (yield* textOf(element)).replace(/(?<!\s)\s*\n\s*/g, " ");
+    const cell = { text, isHead: element.name === "th", isRepeated: false };
+    const repeated = { ...cell, text: isHeader || cells.length > 0 ? text : "", isRepeated: true };
     const columns = span(element, "colspan", MAX_COLUMNS - cells.length);
     const rows = span(element, "rowspan", MAX_ROW_SPAN);
     for (let column = 0; column < columns; column++) {
-      const next = column === 0 ? cell : again(isRepeated ? cell : EMPTY);
+      const next = column === 0 ? cell : again(repeated);
       if (rows > 1) spanning.set(cells.length, { cell: next, rows: rows - 1 });
       cells.push(next);
     }

@@ -30,7 +30,7 @@ const MAX_HEADING_CHARS = 200;
 const MAX_HEADING_LEVEL = 6;
 /** Deeper lists are not indented further. */
 const MAX_LIST_DEPTH = 6;
-/** A short definition is put in one line with its term. */
+/** A short definition is put in one line with its term, and a short term is repeated for its further definitions. */
 const MAX_DEFINITION_CHARS = 200;
 /** A form with this much text besides its controls contains the whole page. */
 const MIN_FORM_TEXT_CHARS = 400;
@@ -74,7 +74,7 @@ class Flow {
   readonly blocks: string[] = [];
   private inline: string[] = [];
 
-  constructor(private readonly dropsLines: boolean) {}
+  constructor(readonly dropsLines: boolean) {}
 
   text(text: string): void {
     this.inline.push(text);
@@ -237,10 +237,10 @@ export class MarkdownRenderer {
   }
 
   /** A question whose answer opens on a click becomes a heading one level below the last real one. */
-  private questionHeading(text: string, flow: Flow): void {
-    const level = this.level;
-    this.headingLine(text, level + 1, flow);
-    this.level = level;
+  private questionHeading(text: string, flow: Flow, level = this.level + 1): void {
+    const current = this.level;
+    this.headingLine(text, level, flow);
+    this.level = current;
   }
 
   private *button(element: Element, flow: Flow, context: RenderContext): Slices<void> {
@@ -250,16 +250,17 @@ export class MarkdownRenderer {
 
   /** Renders a panel under the text of its tab, unless that is above it already. */
   private *tabPanel(element: Element, flow: Flow, context: RenderContext): Slices<void> {
-    flow.break();
     const title = yield* this.tabTitle(element, context);
-    if (flow.blocks.at(-1) === title) flow.blocks.pop();
-    const before = flow.blocks.length;
-    if (headingText(flow.blocks.at(-1)) !== title) this.questionHeading(title, flow);
-    const at = flow.blocks.length;
-    yield* this.block(element, flow, within(element, context));
+    const level = this.level + 1;
+    const panel = new Flow(flow.dropsLines);
+    yield* this.block(element, panel, within(element, context));
+    const blocks = panel.end();
     flow.break();
-    const isRepeated = at === flow.blocks.length || headingText(flow.blocks[at]) === title;
-    if (at > before && isRepeated) flow.blocks.splice(before, 1);
+    if (blocks.length === 0) return;
+    if (flow.blocks.at(-1) === title) flow.blocks.pop();
+    const isShown = [flow.blocks.at(-1), blocks[0]].some((block) => headingText(block) === title);
+    if (!isShown) this.questionHeading(title, flow, level);
+    for (const block of blocks) flow.blocks.push(block);
   }
 
   /** The text of a panel's tab; "" if it has none. A tab is rendered once, as plain text, since it may contain panels. */
@@ -313,11 +314,12 @@ export class MarkdownRenderer {
         isDefined = false;
         continue;
       }
+      if (isDefined) term = hasQuestion(term) || term.length > MAX_DEFINITION_CHARS ? "" : this.bounded(term);
       const blocks = yield* this.renderBlocks(child, context);
       const isShort = blocks.length === 1 && blocks[0]!.length <= MAX_DEFINITION_CHARS && !/^(?:#|\||- |```)/.test(blocks[0]!);
       const isQuestion = hasQuestion(term);
-      if (isQuestion && !isDefined) this.questionHeading(term, flow);
-      else if (!isQuestion && !isShort) flow.block(term);
+      if (isQuestion) this.questionHeading(term, flow);
+      else if (!isShort) flow.block(term);
       flow.block(isShort && term !== "" && !isQuestion ? `${term}: ${blocks[0]!}` : blocks.join("\n\n"));
       isDefined = true;
     }
@@ -383,7 +385,7 @@ export function textLength(element: Element): number {
 
 const CURRENCY = String.raw`(?:\p{Sc}|\b[A-Z]{3}\b)`;
 const PRICE_BEFORE = new RegExp(String.raw`${CURRENCY}\s?[\d.,]*\d$`, "u");
-const CURRENCY_AFTER = new RegExp(String.raw`^\s?${CURRENCY}`, "u");
+const CURRENCY_AFTER = new RegExp(String.raw`^\s*${CURRENCY}`, "u");
 const RAISED_NUMBER = /^[-+−]?\d+/;
 
 /**
@@ -396,10 +398,9 @@ function markOfRaised(element: Element, before: string): string {
   const number = RAISED_NUMBER.exec(raised)?.[0];
   if (number === undefined || !/\d$/.test(before)) return "";
   const after = raised.slice(number.length) + (element.next && isText(element.next) ? element.next.data : "");
+  if (/^\d\d$/.test(number) && (PRICE_BEFORE.test(before) || CURRENCY_AFTER.test(after))) return ".";
   // The numerator of a fraction: 1<sup>1</sup>/<sub>2</sub>.
-  if (/^\s?[/⁄]/.test(after)) return " ";
-  const isCents = /^\d\d$/.test(number) && (PRICE_BEFORE.test(before) || CURRENCY_AFTER.test(after));
-  return isCents ? "." : "^";
+  return /^\s?[/⁄]/.test(after) ? " " : "^";
 }
 
 /** Parts of a code block that are not code. */

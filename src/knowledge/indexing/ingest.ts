@@ -10,7 +10,7 @@ export type IngestProgress =
   | { done: true; outcome: "failed"; code: "text_missing" | "text_empty"; message: string };
 
 /** A part of each content hash. Increment it with every change of chunks or terms, so that the next sync builds a new index. */
-export const PIPELINE_VERSION = 3;
+export const PIPELINE_VERSION = 4;
 /**
  * The cost of one step, which takes about 5 ms, for which a search may have to wait. The cost of a chunk is its length, or
  * MIN_CHUNK_COST if it is shorter.

@@ -1,6 +1,6 @@
 import type { SentenceEncoder } from "../../models/encoder/encoder.ts";
 import { DIMENSIONS } from "../../models/encoder/network.ts";
-import { headingAbove, isQuestion, readPassage } from "../../extractive/segments.ts";
+import { headingAbove, isQuestion, readPassage, SEGMENTS_VERSION } from "../../extractive/segments.ts";
 import { LruCache } from "../../platform/lru-cache.ts";
 import { detectLanguage } from "../../text/languages.ts";
 import { terms } from "../../text/terms.ts";
@@ -41,6 +41,8 @@ const CACHED_QUESTIONS = 100;
 /** After a change, so that the sources that are added together are searchable by their words first. */
 const START_DELAY_MS = 3_000;
 const RETRY_DELAY_MS = 60_000;
+/** The key of the version of the segments whose vectors are stored. */
+const VERSION_KEY = "segments_version";
 
 interface PendingChunk extends Record<string, SqlStorageValue> {
   id: number;
@@ -77,7 +79,19 @@ export class SentenceVectors {
     private readonly storage: DurableObjectStorage,
     private readonly store: IndexStore,
     private readonly encoder: (() => Promise<SentenceEncoder>) | undefined,
-  ) {}
+  ) {
+    if (this.deleteOutdated()) this.wake();
+  }
+
+  /** Deletes the vectors of segments of another version, which would be taken for those of other segments. @returns whether it was another. */
+  private deleteOutdated(): boolean {
+    if (this.store.isEmpty || this.storage.kv.get(VERSION_KEY) === SEGMENTS_VERSION) return false;
+    this.storage.transactionSync(() => {
+      this.storage.sql.exec("DELETE FROM sentence_vectors");
+      this.storage.kv.put(VERSION_KEY, SEGMENTS_VERSION);
+    });
+    return true;
+  }
 
   /** Schedules the alarm if vectors are missing. */
   wake(): void {
@@ -100,6 +114,7 @@ export class SentenceVectors {
   }
 
   private async runOnce(): Promise<boolean> {
+    this.deleteOutdated();
     this.isScheduled = this.isMissing();
     if (!this.encoder || !this.isScheduled) return false;
     try {

@@ -266,6 +266,7 @@ export const HOSTILE_PAGES: Record<string, string> = {
   "entities without end": `<p>Begin</p>${"&amp".repeat(500_000)}`,
   "a class of many words": `<p>Begin</p>${`<div class="${"nav-".repeat(1_000)}">x</div>`.repeat(500)}`,
   "cells that span everything": `<p>Begin</p><table>${`<tr>${`<td rowspan=65534 colspan=1000>${"x".repeat(100)}`.repeat(5)}`.repeat(3_000)}</table>`,
+  "many definitions of a long term": `<p>Begin</p><dl><dt>${"x".repeat(100_000)}${"<dd>a".repeat(6_000)}</dl>`,
 };
 
 // --- Any file --------------------------------------------------------------------------------------------------------

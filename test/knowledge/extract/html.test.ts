@@ -17,6 +17,7 @@ describe("text of HTML", () => {
   test.for([
     ["$9<sup>99</sup>", "$9.99"],
     ["<b>1,299</b><sup>00 €</sup>", "1,299.00 €"],
+    ["$9<sup>99</sup>/month or 8<sup>50</sup>  €", "$9.99/month or 8.50 €"],
     ["CHF 7<sup>95</sup> or 8<sup>50</sup> €", "CHF 7.95 or 8.50 €"],
     ["10<sup>3</sup> or 10<sup>-12</sup> or 10<sup>12</sup> cells", "10^3 or 10^-12 or 10^12 cells"],
     ["1<sup>1</sup>/<sub>2</sub> cups of 5 m<sup>2</sup>, on the 1<sup>st</sup>", "1 1/2 cups of 5 m2, on the 1st"],
@@ -72,10 +73,21 @@ describe("text of HTML", () => {
 
   test("makes a list of a table whose rows begin with their names", async () => {
     const rows =
-      "<tr><th>Weight:</th><td>5 kg</td></tr><tr><th>Colours</th><td>red</td><td>blue</td></tr><tr><th colspan=3>Power</th></tr>" +
-      "<tr><th>Volts</th><td>230</td></tr><tr><th rowspan=2>Plug</th><td>C</td></tr><tr><td>F</td></tr><tr><th>A</th><td>1</td><th>B</th><td>2</td></tr>";
+      "<tr><th>Weight:</th><td>5 kg</td></tr><tr><th>Colour</th><td colspan=2>red</td></tr><tr><th colspan=3>Power</th></tr>" +
+      "<tr><th colspan=2>Volts</th><td>230</td></tr><tr><th rowspan=2>Plug</th><td>C</td></tr><tr><td>F</td></tr><tr><th>A</th><td>1</td><th>B</th><td>2</td></tr>";
     expect(await textOf(`<table>${rows}</table>`)).toBe(
-      "- Weight: 5 kg\n- Colours: red, blue\n\nPower\n\n- Volts: 230\n- Plug: C\n- Plug: F\n- A: 1\n- B: 2",
+      "- Weight: 5 kg\n- Colour: red\n\nPower\n\n- Volts: 230\n- Plug: C\n- Plug: F\n- A: 1\n- B: 2",
+    );
+  });
+
+  test("keeps the columns of a table whose rows have several values", async () => {
+    const rows = [
+      ["Plan", "Basic", "Plus", "Pro"],
+      ["Price", "10 €", "10 €", "20 €"],
+      ["Seats", "", "5", "9"],
+    ].map(([name, ...values]) => `<tr><th>${name}</th>${values.map((value) => `<td>${value}</td>`).join("")}</tr>`);
+    expect(await textOf(`<table>${rows.join("")}</table>`)).toBe(
+      "| Plan | Basic | Plus | Pro |\n| Price | 10 € | 10 € | 20 € |\n| Seats |  | 5 | 9 |",
     );
   });
 
@@ -114,6 +126,11 @@ describe("text of HTML", () => {
     expect(await textOf(list)).toBe(`Fee: 5 €\n\nFee\n\n${long}\n\nAlone\n\n## Is it free?\n\nYes.\n\nFor a year.`);
   });
 
+  test("does not repeat a long term for its further definitions", async () => {
+    const term = "A term of many words. ".repeat(10).trim();
+    expect(await textOf(`<dl><dt>${term}</dt><dd>5 €</dd><dd>8 €</dd></dl>`)).toBe(`${term}: 5 €\n\n8 €`);
+  });
+
   test("puts the text of a tab above its panel, once", async () => {
     const tabs =
       '<ul role="tablist"><li><a role="tab" aria-controls="a" href="#a">Graz</a></li><li><a role="tab" id="b">Vienna</a></li>' +
@@ -121,9 +138,10 @@ describe("text of HTML", () => {
     const panels =
       '<div role="tabpanel" id="a"><p>Open from 9.</p></div><div role="tabpanel" aria-labelledby="x b" hidden><p>Open from 8.</p></div>' +
       '<div role="tabpanel" id="c"><h3>Linz</h3><p>Open from 7.</p></div><div role="tabpanel" id="d"></div>' +
-      '<div role="tab" aria-controls="e">Steyr</div><div role="tabpanel" id="e">Closed.</div>';
+      '<div role="tab" aria-controls="e">Steyr</div><div role="tabpanel" id="e">Closed.</div>' +
+      '<div role="tab" aria-controls="f">Enns</div><div role="tabpanel" id="f"></div>';
     expect(await textOf(`<h1>Shops</h1>${tabs}${panels}`)).toBe(
-      "# Shops\n\n## Graz\n\nOpen from 9.\n\n## Vienna\n\nOpen from 8.\n\n### Linz\n\nOpen from 7.\n\n#### Steyr\n\nClosed.",
+      "# Shops\n\n## Graz\n\nOpen from 9.\n\n## Vienna\n\nOpen from 8.\n\n### Linz\n\nOpen from 7.\n\n#### Steyr\n\nClosed.\n\nEnns",
     );
   });
 
@@ -131,6 +149,13 @@ describe("text of HTML", () => {
     const item = '<input type="checkbox" id="q1"><label for="q1"><h3>Dogs</h3></label><div>Yes, on a lead.</div>';
     const form = '<div><input type="checkbox" id="q2"><label for="q2">I agree</label></div><p>Read the terms.</p>';
     expect(await textOf(`<ul><li>${item}</li></ul>${form}`)).toBe("## Dogs\n\nYes, on a lead.\n\nRead the terms.");
+  });
+
+  test("takes no label for the title of a block that it does not open", async () => {
+    const tabs = ["Monthly", "Yearly"].map((name) => `<input type="radio" id="${name}"><label for="${name}">${name}</label>`).join("");
+    expect(await textOf(`${tabs}<div>9 € per month</div><div>90 € per year</div>`)).toBe("9 € per month\n\n90 € per year");
+    const unnamed = '<input type="checkbox"><label>Send me news</label><p>Shipping is free.</p>';
+    expect(await textOf(unnamed)).toBe("Send me news\n\nShipping is free.");
   });
 
   test("drops controls, and keeps buttons that are questions", async () => {

@@ -3,8 +3,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { IndexStore } from "../../../src/knowledge/indexing/store.ts";
 import { STRONG_MATCH } from "../../../src/knowledge/retrieval/curated-answers.ts";
 import { SentenceVectors } from "../../../src/knowledge/vectors/sentence-vectors.ts";
+import { evict } from "../../harness.ts";
 import { dump, found, type Index, load, newIndex, search } from "../agent-index.ts";
-import { bind, countMissing, encodeAll, runAlarm } from "./setup.ts";
+import { alarmAt, bind, countMissing, encodeAll, runAlarm } from "./setup.ts";
 
 const TEXTS = {
   plans: "# Flex\n\nThe Flex membership may be frozen for up to three months a year.\n\n# Basic\n\nBasic is paid monthly.",
@@ -128,6 +129,25 @@ describe("the encoder of the service", () => {
     await run;
     await runAlarm(index);
     expect(await countMissing(index)).toBe(0);
+  });
+
+  test("vectors of other segments are computed again, also if nothing else is to be done", async () => {
+    const index = await newEncodedIndex();
+    const read = (query: string) => runInDurableObject(index, (_, { storage: { sql } }) => sql.exec(query).toArray());
+    const vectors = await read("SELECT * FROM sentence_vectors");
+    await evict(index);
+    await search(index, "suspend my subscription");
+    expect(await read("SELECT * FROM sentence_vectors")).toEqual(vectors);
+    await runInDurableObject(index, async (_, { storage }) => {
+      storage.kv.delete("segments_version");
+      storage.sql.exec("UPDATE sentence_vectors SET vectors = zeroblob(length(vectors))");
+      await storage.deleteAlarm();
+    });
+    await evict(index);
+    expect((await search(index, "Is the Flex membership frozen?")).passages[0]).toMatchObject({ sourceId: "plans", similarities: null });
+    expect(await alarmAt(index)).not.toBeNull();
+    await encodeAll(index);
+    expect(await read("SELECT * FROM sentence_vectors")).toEqual(vectors);
   });
 
   test("a filter finds the nearest passage of its sources", async () => {
