@@ -113,7 +113,11 @@ function factsOf(outcome: ToolCallReport["outcome"]): ToolCallFacts {
   }
 }
 
-function decisionOf({ confidence, openingConfidence = confidence, citations, handoff, isSmallTalk }: Answer, threshold: number, isOfModel: boolean): Trace["decision"] {
+function decisionOf(
+  { confidence, openingConfidence = confidence, citations, handoff, isSmallTalk }: Answer,
+  threshold: number,
+  isOfModel: boolean,
+): Trace["decision"] {
   const facts = { confidence, threshold };
   if (handoff)
     return {
