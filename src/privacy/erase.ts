@@ -1,5 +1,6 @@
 import { removeContents } from "../attachments/contents.ts";
 import { eraseAttachments, listOfConversations } from "../attachments/store.ts";
+import { removeFiles } from "../attachments/uploads.ts";
 import type { BatchItem } from "drizzle-orm/batch";
 import { sessionOf } from "../chat/session.ts";
 import { type PersonIdentifier, subjectHashOf } from "../conversations/persons.ts";
@@ -24,7 +25,15 @@ import {
   finishErasure,
   updateDeleted,
 } from "./erasure-store.ts";
-import { eraseRemovedMember, eraseVisitors, listConversations, listLeads, listLeadsByVisitor, listVisitors } from "./person-store.ts";
+import {
+  eraseRemovedMember,
+  eraseVisitors,
+  listConversations,
+  listLeads,
+  listLeadsByVisitor,
+  listUploads,
+  listVisitors,
+} from "./person-store.ts";
 
 /** How many conversations, each with a Durable Object, or leads one step erases. */
 export const RECORDS_PER_STEP = 50;
@@ -95,8 +104,8 @@ export async function resumeErasure(op: Operation, erasure: { id: string; identi
 }
 
 /**
- * Runs the steps of an erasure. The order matters, because records are found by others: conversations by visitors and leads, leads by
- * visitors, and visitors by the leads with the person's email, which are therefore erased last.
+ * Runs the steps of an erasure. The order matters, because records are found by others: conversations by visitors and leads, leads
+ * and files by visitors, and visitors by the leads with the person's email, which are therefore erased last.
  */
 async function runSteps(op: Operation, auditId: string, person: PersonIdentifier, deleted: DeletedCounts): Promise<DeletedCounts> {
   const { db } = op;
@@ -104,6 +113,7 @@ async function runSteps(op: Operation, auditId: string, person: PersonIdentifier
     erasePersonConversations,
     erasePersonThreads,
     eraseLeadsByVisitor,
+    erasePersonUploads,
     erasePersonVisitors,
     erasePersonLeads,
     eraseFormerMember,
@@ -133,6 +143,18 @@ const erasePersonThreads: Step = async ({ db, workspaceId }, person, deleted) =>
   const [erased] = await db.batch([eraseThreadsWith(db, workspaceId, address)]);
   addCounts(deleted, { email_threads: erased.length });
   return false;
+};
+
+/** Erases files that the person uploaded and has not sent. */
+const erasePersonUploads: Step = async (op, person, deleted) => {
+  const [files] = await op.db.batch([listUploads(op.db, op.workspaceId, person, FILES_PER_STEP)]);
+  if (files.length === 0) return false;
+  await removeFiles(
+    op,
+    files.map(({ id }) => id),
+  );
+  addCounts(deleted, { attachments: files.length });
+  return true;
 };
 
 const erasePersonVisitors: Step = async (op, person, deleted) => {

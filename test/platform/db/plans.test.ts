@@ -389,6 +389,7 @@ const MEANT_SORTS: Record<string, string[]> = {
   "privacy/person-store.listHandoffs": [SORT],
   "privacy/person-store.listLeads": [SORT],
   "privacy/person-store.listLeadsByVisitor": [SORT],
+  "privacy/person-store.listUploads": [SORT],
   "privacy/person-store.eraseVisitors": [SORT],
   "privacy/retention-store.eraseUnusedVisitors": [SORT],
   // The tags of one conversation.
