@@ -236,6 +236,23 @@ test("a shorter event log deletes finished deliveries, but no pending ones and n
   expect(await countsOf(neighbour)).toEqual(beside);
 });
 
+test("the event of a lead is kept as long as others, though the lead's id has the time at which the day began", async () => {
+  const nowMs = Math.floor(Date.now() / DAY) * DAY + 12 * HOUR;
+  vi.useFakeTimers({ toFake: ["Date"], now: nowMs });
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace, { allowed_origins: ["*"] });
+  // Events are recorded once they are read.
+  await workspace.call("GET", "/events");
+  const lead = await leaveLead(agent.id, "ann@example.com");
+  vi.useRealTimers();
+  await keep(workspace, { event_log_days: 1 });
+  const stored = () => query(workspace.id, "SELECT lead_id FROM events WHERE workspace_id = ?", workspace.id);
+  await prune(env, { workspaceId: workspace.id }, nowMs + DAY - HOUR);
+  expect(await stored()).toEqual([{ lead_id: lead }]);
+  await prune(env, { workspaceId: workspace.id }, nowMs + DAY + HOUR);
+  expect(await stored()).toEqual([]);
+});
+
 test("the sweep prunes a workspace immediately when its settings change, then each hour, and no other", async () => {
   const [workspace, other] = [await createWorkspace(), await createWorkspace()];
   const now = Date.now() + 1000;
