@@ -34,7 +34,7 @@ export function findRetention(db: Database, workspaceId: string) {
     .where(and(isWorkspace(workspaceId), importCompleted(workspaces.id)));
 }
 
-/** Lists conversations without activity since `beforeMs`, oldest first, with their visitors. Each status is a range of an index. */
+/** Lists the oldest conversations without activity since `beforeMs`. Each status is a range of an index. */
 export function listExpiredConversations(db: Database, workspaceId: string, beforeMs: number, limit: number) {
   const ranges = CONVERSATION_STATUSES.map(
     (status) =>
@@ -42,7 +42,7 @@ export function listExpiredConversations(db: Database, workspaceId: string, befo
   );
   const oldest = sql`(SELECT id FROM (${sql.join(ranges, sql` UNION ALL `)} ORDER BY updated_at, id LIMIT ${limit}))`;
   return db
-    .select({ id: conversations.id, visitorId: conversations.visitorId })
+    .select({ id: conversations.id, visitorId: conversations.visitorId, messageCount: conversations.messageCount })
     .from(conversations)
     .where(inArray(conversations.id, oldest));
 }
