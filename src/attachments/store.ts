@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, isNotNull, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, lt, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { attachments, messages, workspaces } from "../platform/db/schema.ts";
 import { exists, findOwn, importCompleted, insertWhere, isAmong, isOwn, isWorkspace, jsonIds, jsonParam } from "../platform/db/sql.ts";
@@ -103,19 +103,15 @@ export function takeFiles(db: Database, taking: Taking & { conversationId: strin
     .where(and(isTakable(taking), exists(messages, isOwn(messages, workspaceId, messageId))));
 }
 
-/** Lists some of the attachments of these conversations. */
-export function listOfConversations(db: Database, workspaceId: string, conversationIds: SQL, limit: number) {
+/** Detaches up to `limit` attachments from these conversations. The sweep deletes them, if the caller does not. Returns their ids. */
+export function detachFiles(db: Database, workspaceId: string, conversationIds: SQL, limit: number) {
+  const some = sql`(SELECT id FROM ${attachments} WHERE workspace_id = ${workspaceId} AND conversation_id IS NOT NULL
+    AND conversation_id IN ${conversationIds} LIMIT ${limit})`;
   return db
-    .select({ id: attachments.id })
-    .from(attachments)
-    .where(
-      and(
-        eq(attachments.workspaceId, workspaceId),
-        isNotNull(attachments.conversationId),
-        sql`${attachments.conversationId} IN ${conversationIds}`,
-      ),
-    )
-    .limit(limit);
+    .update(attachments)
+    .set({ conversationId: null, messageId: null, expiresAt: 0 })
+    .where(isAmong(attachments, workspaceId, some))
+    .returning({ id: attachments.id });
 }
 
 /** Deletes these attachments. Returns a row for each. */

@@ -1,5 +1,4 @@
-import { removeContents } from "../attachments/contents.ts";
-import { eraseAttachments, listOfConversations } from "../attachments/store.ts";
+import { removeFiles } from "../attachments/uploads.ts";
 import type { BatchItem } from "drizzle-orm/batch";
 import { sessionOf } from "../chat/session.ts";
 import { type PersonIdentifier, subjectHashOf } from "../conversations/persons.ts";
@@ -16,7 +15,6 @@ import { dayWindow, type LimitWindow } from "../workspaces/usage-limits.ts";
 import {
   createErasure,
   type DeletedCounts,
-  erasableIds,
   eraseConversationRows,
   eraseLeadEvents,
   eraseThreadsWith,
@@ -24,13 +22,21 @@ import {
   finishErasure,
   updateDeleted,
 } from "./erasure-store.ts";
-import { eraseRemovedMember, eraseVisitors, listConversations, listLeads, listLeadsByVisitor, listVisitors } from "./person-store.ts";
+import {
+  eraseRemovedMember,
+  eraseVisitors,
+  listConversations,
+  listLeads,
+  listLeadsByVisitor,
+  listUploads,
+  listVisitors,
+} from "./person-store.ts";
 
 /** How many conversations, each with a Durable Object, or leads one step erases. */
 export const RECORDS_PER_STEP = 50;
 /** How many rows of each kind one step deletes: well below the limits of a D1 query. */
-const ROWS_PER_STEP = 2_000;
-/** How many attachments one step deletes, each with its bytes. */
+export const ROWS_PER_STEP = 2_000;
+/** How many attachments are deleted at once, each with its bytes. */
 const FILES_PER_STEP = 500;
 
 /** How long the record of an erasure is kept that found nothing to delete. */
@@ -95,8 +101,8 @@ export async function resumeErasure(op: Operation, erasure: { id: string; identi
 }
 
 /**
- * Runs the steps of an erasure. The order matters, because records are found by others: conversations by visitors and leads, leads by
- * visitors, and visitors by the leads with the person's email, which are therefore erased last.
+ * Runs the steps of an erasure. The order matters, because records are found by others: conversations by visitors and leads, leads
+ * and files by visitors, and visitors by the leads with the person's email, which are therefore erased last.
  */
 async function runSteps(op: Operation, auditId: string, person: PersonIdentifier, deleted: DeletedCounts): Promise<DeletedCounts> {
   const { db } = op;
@@ -104,6 +110,7 @@ async function runSteps(op: Operation, auditId: string, person: PersonIdentifier
     erasePersonConversations,
     erasePersonThreads,
     eraseLeadsByVisitor,
+    erasePersonUploads,
     erasePersonVisitors,
     erasePersonLeads,
     eraseFormerMember,
@@ -133,6 +140,18 @@ const erasePersonThreads: Step = async ({ db, workspaceId }, person, deleted) =>
   const [erased] = await db.batch([eraseThreadsWith(db, workspaceId, address)]);
   addCounts(deleted, { email_threads: erased.length });
   return false;
+};
+
+/** Erases files that the person uploaded and has not sent. */
+const erasePersonUploads: Step = async (op, person, deleted) => {
+  const [files] = await op.db.batch([listUploads(op.db, op.workspaceId, person, FILES_PER_STEP)]);
+  if (files.length === 0) return false;
+  await removeFiles(
+    op,
+    files.map(({ id }) => id),
+  );
+  addCounts(deleted, { attachments: files.length });
+  return true;
 };
 
 const erasePersonVisitors: Step = async (op, person, deleted) => {
@@ -176,7 +195,8 @@ type FurtherErasures = Record<string, BatchItem<"sqlite"> & { _: { result: reado
 
 /**
  * Erases conversations with all their records. The object is erased first, while its row still exists. A conversation that is too
- * large for one step keeps its row, so that the next step finds it again.
+ * large for one step keeps its row, so that the next step finds it again. The bytes of files follow, when it is certain that their
+ * conversation is not kept.
  * @param inactiveSinceMs skips conversations with activity at or after this time, or with an unfinished turn. A turn that is asked for
  * during the erasure waits until the rows are erased.
  * @returns how many records of each kind were deleted.
@@ -196,15 +216,13 @@ export async function eraseConversations(
   };
   const erased = (await Promise.all(ids.map(eraseSession))).flat();
   if (erased.length > 0) await conversationIndexOf(op).remove(erased);
-  const [files] = await db.batch([listOfConversations(db, workspaceId, erasableIds(erased, inactiveSinceMs), FILES_PER_STEP)]);
-  const fileIds = files.map(({ id }) => id);
-  await removeContents(op, fileIds);
-  const attachments = eraseAttachments(db, workspaceId, fileIds);
-  // A conversation that has attachments left keeps its row.
   const rows = eraseConversationRows(db, workspaceId, erased, ROWS_PER_STEP, inactiveSinceMs);
-  const { delivery_attempts, ...others } = { attachments, ...rows, ...further };
+  const { delivery_attempts, ...others } = { ...rows, ...further };
+  const kinds = ["delivery_attempts", ...Object.keys(others)];
   const results: unknown[] = await db.batch([delivery_attempts, ...Object.values(others)]);
-  return countRows(["delivery_attempts", ...Object.keys(others)], results);
+  const files = (results[kinds.indexOf("attachments")] as { id: string }[]).map(({ id }) => id);
+  for (let at = 0; at < files.length; at += FILES_PER_STEP) await removeFiles(op, files.slice(at, at + FILES_PER_STEP));
+  return countRows(kinds, results);
 }
 
 /** Erases leads with their events and index entries, or some of the events where there are many. @returns how many records of each kind were deleted. */

@@ -1,4 +1,5 @@
 import { and, eq, lt, type SQL, sql } from "drizzle-orm";
+import { detachFiles } from "../attachments/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import {
   answerDrafts,
@@ -22,6 +23,12 @@ import { deleteSome, findOwn, IF_CHANGED, importCompleted, insertWhere, isAmong,
 import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
 import type { LimitWindow } from "../workspaces/usage-limits.ts";
 import { countInWindows, windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
+
+/** What belongs to a conversation besides its messages and files, which are erased after these. */
+const OTHER_RECORDS = [notes, messageFeedback, answerDrafts, approvals, events, handoffs, emailOutbox, idempotencyRecords];
+
+/** A negative limit is none in SQLite. */
+const NO_LIMIT = -1;
 
 /** How many records of each kind an erasure deleted. */
 export type DeletedCounts = Record<string, number>;
@@ -77,8 +84,10 @@ export function pruneErasureRecords(db: Database, nowMs: number, limit: number) 
 }
 
 /**
- * Deletes up to `limit` rows of each kind that belong to these conversations, and each conversation that has no rows left.
- * @param inactiveSinceMs skips conversations with activity at or after this time.
+ * Deletes up to `limit` rows of each kind that belong to these conversations, and each conversation that has no rows left. The files are
+ * only detached. Files and messages follow when a conversation has nothing else left, so that one that is kept after all has its whole
+ * transcript.
+ * @param inactiveSinceMs skips conversations with activity at or after this time. Then neither messages nor files are limited.
  */
 export function eraseConversationRows(
   db: Database,
@@ -90,9 +99,12 @@ export function eraseConversationRows(
   const ids = erasableIds(conversationIds, inactiveSinceMs);
   const isOfConversation = sql`workspace_id = ${workspaceId} AND conversation_id IN ${ids}`;
   const eventIds = sql`SELECT id FROM ${events} WHERE ${isOfConversation}`;
+  const withNone = (tables: readonly TableOf[]) =>
+    sql`(SELECT id FROM ${conversations} WHERE ${isAmong(conversations, workspaceId, ids)} AND ${hasNone(workspaceId, tables)})`;
+  const isOfEmptied = sql`workspace_id = ${workspaceId} AND conversation_id IN ${withNone([attachments, ...OTHER_RECORDS])}`;
+  const contentLimit = inactiveSinceMs === undefined ? limit : NO_LIMIT;
   return {
     ...eraseEventRows(db, workspaceId, eventIds, limit),
-    messages: eraseFirst(db, messages, isOfConversation, limit),
     notes: eraseFirst(db, notes, isOfConversation, limit),
     handoffs: eraseFirst(db, handoffs, isOfConversation, limit),
     message_feedback: eraseFirst(db, messageFeedback, isOfConversation, limit),
@@ -101,9 +113,11 @@ export function eraseConversationRows(
     email_outbox: eraseFirst(db, emailOutbox, isOfConversation, limit),
     email_threads: eraseFirst(db, emailThreads, isOfConversation, limit),
     idempotency_records: eraseFirst(db, idempotencyRecords, isOfConversation, limit),
+    attachments: detachFiles(db, workspaceId, withNone(OTHER_RECORDS), contentLimit),
+    messages: eraseFirst(db, messages, isOfEmptied, contentLimit),
     conversations: db
       .delete(conversations)
-      .where(sql`${isAmong(conversations, workspaceId, ids)} AND ${hasNoRecords(workspaceId)}`)
+      .where(isAmong(conversations, workspaceId, withNone([messages, attachments, ...OTHER_RECORDS])))
       .returning({ id: conversations.id }),
   };
 }
@@ -132,19 +146,11 @@ function eraseEventRows(db: Database, workspaceId: string, eventIds: SQL, limit:
   };
 }
 
-function hasNoRecords(workspaceId: string): SQL {
-  const none = [
-    messages,
-    attachments,
-    notes,
-    messageFeedback,
-    answerDrafts,
-    approvals,
-    events,
-    handoffs,
-    emailOutbox,
-    idempotencyRecords,
-  ].map((table) => sql`NOT EXISTS (SELECT 1 FROM ${table} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversations}.id)`);
+/** SQL condition on `conversations`: none of the tables has a row of the conversation. */
+function hasNone(workspaceId: string, tables: readonly TableOf[]): SQL {
+  const none = tables.map(
+    (table) => sql`NOT EXISTS (SELECT 1 FROM ${table} WHERE workspace_id = ${workspaceId} AND conversation_id = ${conversations}.id)`,
+  );
   return sql.join(none, sql` AND `);
 }
 

@@ -1,8 +1,9 @@
-import { and, eq, getTableColumns, gt, inArray, isNull, not, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, gt, inArray, isNotNull, isNull, not, type SQL, sql } from "drizzle-orm";
+import { visitorOwner } from "../attachments/store.ts";
 import { c, CONVERSATION_RECORD } from "../conversations/payloads.ts";
 import type { PersonIdentifier } from "../conversations/persons.ts";
 import type { Database } from "../platform/db/client.ts";
-import { conversations, handoffs, leads, members, messageFeedback, messages, visitors } from "../platform/db/schema.ts";
+import { attachments, conversations, handoffs, leads, members, messageFeedback, messages, visitors } from "../platform/db/schema.ts";
 import { exists, isAmong, isOfConversation, jsonIds } from "../platform/db/sql.ts";
 
 /** A page of a list that is read in the order of ids. */
@@ -117,6 +118,13 @@ export function listLeads(db: Database, workspaceId: string, person: PersonIdent
 /** Lists leads of a person that are found only by their visitor and not by their email. */
 export function listLeadsByVisitor(db: Database, workspaceId: string, person: PersonIdentifier, limit: number) {
   return db.select({ id: leads.id }).from(leads).where(isLeadOfVisitor(workspaceId, person)).limit(limit);
+}
+
+/** Lists files that a person's visitors uploaded and have not sent. */
+export function listUploads(db: Database, workspaceId: string, person: PersonIdentifier, limit: number) {
+  const isTheirs = sql`${attachments.owner} IN (SELECT ${visitorOwner("")} || id FROM ${visitorIds(workspaceId, person)})`;
+  const isUnsent = and(eq(attachments.workspaceId, workspaceId), isNotNull(attachments.expiresAt), isTheirs);
+  return db.select({ id: attachments.id }).from(attachments).where(isUnsent).limit(limit);
 }
 
 /**

@@ -34,7 +34,7 @@ export function findRetention(db: Database, workspaceId: string) {
     .where(and(isWorkspace(workspaceId), importCompleted(workspaces.id)));
 }
 
-/** Lists conversations without activity since `beforeMs`, oldest first, with their visitors. Each status is a range of an index. */
+/** Lists the oldest conversations without activity since `beforeMs`. Each status is a range of an index. */
 export function listExpiredConversations(db: Database, workspaceId: string, beforeMs: number, limit: number) {
   const ranges = CONVERSATION_STATUSES.map(
     (status) =>
@@ -42,7 +42,7 @@ export function listExpiredConversations(db: Database, workspaceId: string, befo
   );
   const oldest = sql`(SELECT id FROM (${sql.join(ranges, sql` UNION ALL `)} ORDER BY updated_at, id LIMIT ${limit}))`;
   return db
-    .select({ id: conversations.id, visitorId: conversations.visitorId })
+    .select({ id: conversations.id, visitorId: conversations.visitorId, messageCount: conversations.messageCount })
     .from(conversations)
     .where(inArray(conversations.id, oldest));
 }
@@ -79,10 +79,12 @@ export function pruneEventLog(db: Database, workspaceId: string, beforeMs: numbe
     CROSS JOIN ${deliveries} d ON d.workspace_id = e.workspace_id AND d.webhook_id = e.id AND d.status = s.value AND d.id < ${firstId}
     WHERE e.workspace_id = ${workspaceId} LIMIT ${limit})`;
   const isNeeded = sql`EXISTS (SELECT 1 FROM ${deliveries} d WHERE d.workspace_id = ${workspaceId} AND d.event_id = ${events.id})`;
+  // The id of a visitor's lead, and so of its event, has the time at which the day began.
+  const isOld = and(lt(events.id, firstId), lt(events.createdAt, beforeMs));
   const unneeded = db
     .select({ id: events.id })
     .from(events)
-    .where(and(eq(events.workspaceId, workspaceId), lt(events.id, firstId), sql`NOT ${isNeeded}`))
+    .where(and(eq(events.workspaceId, workspaceId), isOld, sql`NOT ${isNeeded}`))
     .limit(limit);
   const [attempts, finishedDeliveries] = deleteWithAttempts(db, finished);
   return {

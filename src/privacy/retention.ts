@@ -5,7 +5,7 @@ import { log } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { HOUR_MS } from "../platform/time.ts";
 import { type Cutoffs, cutoffsOf } from "../workspaces/retention.ts";
-import { addCounts, countRows, eraseConversations, eraseLeadRecords, RECORDS_PER_STEP } from "./erase.ts";
+import { addCounts, countRows, eraseConversations, eraseLeadRecords, RECORDS_PER_STEP, ROWS_PER_STEP } from "./erase.ts";
 import type { DeletedCounts } from "./erasure-store.ts";
 import { eraseUnusedVisitors, findRetention, listExpiredConversations, listExpiredLeads, pruneEventLog } from "./retention-store.ts";
 
@@ -58,7 +58,8 @@ async function pruneStep(op: Operation, { conversationsMs, leadsMs, eventLogMs }
   const { db, workspaceId } = op;
   const removed: DeletedCounts = {};
   if (conversationsMs !== undefined) {
-    const [expired] = await db.batch([listExpiredConversations(db, workspaceId, conversationsMs, RECORDS_PER_STEP)]);
+    const [listed] = await db.batch([listExpiredConversations(db, workspaceId, conversationsMs, RECORDS_PER_STEP)]);
+    const expired = takeStep(listed);
     const further = { visitors: eraseUnusedVisitors(db, workspaceId, visitorIdsOf(expired)) };
     if (expired.length > 0) addCounts(removed, await eraseConversations(op, idsOf(expired), { inactiveSinceMs: conversationsMs, further }));
   }
@@ -73,6 +74,15 @@ async function pruneStep(op: Operation, { conversationsMs, leadsMs, eventLogMs }
     addCounts(removed, countRows(Object.keys(kinds), results));
   }
   return removed;
+}
+
+/**
+ * Returns the first of the conversations, with no more messages than one step deletes, but at least one. A conversation is erased with
+ * all its messages in one step, because a reply after the step would keep what is left.
+ */
+function takeStep<Row extends { messageCount: number }>(conversations: readonly Row[]): Row[] {
+  let total = 0;
+  return conversations.filter(({ messageCount }, at) => (total += messageCount) <= ROWS_PER_STEP || at === 0);
 }
 
 function idsOf(rows: readonly { id: string }[]): string[] {

@@ -18,9 +18,16 @@ import { notFound } from "../platform/http/errors.ts";
 import type { RoutingText } from "../routing/assignment.ts";
 import { languageCode } from "../text/languages.ts";
 import { limitReached } from "../workspaces/checks.ts";
-import { findFullWindow, type LimitWindow, startOfDay, visitorLimitOf, type WindowCount, windowsOf } from "../workspaces/usage-limits.ts";
+import {
+  findFullWindow,
+  type LimitWindow,
+  startOfDay,
+  type VisitorLimit,
+  visitorLimitOf,
+  type WindowCount,
+  windowsOf,
+} from "../workspaces/usage-limits.ts";
 import { countInWindows, listCounts, windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
-import type { Limits } from "../workspaces/plans.ts";
 import { conversationNotFound, openAgent, requireChallenge } from "./access.ts";
 import { senderOf } from "./rate-limit.ts";
 import { addNotice, findOwnConversation, hasRoomForNotice, lastQuestion } from "./store.ts";
@@ -81,13 +88,15 @@ export function requestedHandoffMessage(agent: AgentRow, team: Team, lastMessage
 
 /**
  * Hands a conversation to a human because its visitor asks for one. A conversation that a human already has does not change, except
- * that a hand-off which asks for an approval becomes the visitor's. A resolved conversation is reopened. A new hand-off counts as one of the day's messages of visitors.
+ * that a hand-off which asks for an approval becomes the visitor's. A resolved conversation is reopened. A new hand-off counts as a
+ * message of the visitor.
  * @param message the message that the visitor then reads.
+ * @param messageLimit the limit of messages by visitors.
  * @throws ApiError rate_limited.
  */
-export async function requestHandoff(op: ConversationOperation, agentId: string, message: HandoffText, limits: Limits) {
+export async function requestHandoff(op: ConversationOperation, agentId: string, message: HandoffText, messageLimit: VisitorLimit) {
   const { db, workspaceId, conversationId, nowMs } = op;
-  const windows = windowsOf(visitorLimitOf(limits, "messages", null), nowMs);
+  const windows = windowsOf(messageLimit, nowMs);
   const where = windowsHaveRoom(workspaceId, windows);
   const notice = { id: newId(shardOf(workspaceId), nowMs), content: message.text, nowMs };
   const question = lastQuestion(op);
@@ -116,14 +125,16 @@ export async function requestHandoff(op: ConversationOperation, agentId: string,
 
 /**
  * Tells a visitor who asks for a human that the agent never hands off. Nothing happens while humans have the conversation. The message
- * counts as one of the day's messages of visitors.
+ * counts as a message of the visitor.
+ * @param messageLimit the limit of messages by visitors.
+ * @param maxMessages the limit of messages of a conversation.
  * @throws ApiError rate_limited.
  */
-export async function declineHandoff(op: ConversationOperation, message: HandoffText, limits: Limits) {
+export async function declineHandoff(op: ConversationOperation, message: HandoffText, messageLimit: VisitorLimit, maxMessages: number) {
   const { db, workspaceId, conversationId, nowMs } = op;
-  const windows = windowsOf(visitorLimitOf(limits, "messages", null), nowMs);
+  const windows = windowsOf(messageLimit, nowMs);
   const notice = { id: newId(shardOf(workspaceId), nowMs), content: message.text, nowMs };
-  const isWanted = and(windowsHaveRoom(workspaceId, windows), hasRoomForNotice(op, limits.messages_per_conversation))!;
+  const isWanted = and(windowsHaveRoom(workspaceId, windows), hasRoomForNotice(op, maxMessages))!;
   const { before, after } = await transact(db, {
     before: [listCounts(db, workspaceId, windows)],
     writes: [addNotice(db, op, { ...notice, needsHuman: false }, isWanted), ...countInWindows(db, workspaceId, windows, IF_CHANGED)],

@@ -17,12 +17,14 @@ import { emptyResponse, errorResponses, eventStreamResponse, jsonResponse, strea
 import { createRouter } from "../platform/http/router.ts";
 import { toOpening } from "../workspaces/business-hours-wire.ts";
 import { requireConfig } from "../workspaces/checks.ts";
+import { visitorLimitOf } from "../workspaces/usage-limits.ts";
 import { agentDb, endSessions, LIVE_PROTOCOL, openConversation, openVisitor, redactInput, requireAgent, requireVisitor } from "./access.ts";
 import { serveFile, uploadForVisitor } from "./attachments.ts";
 import { askForVisitor, continueForVisitor, resumeForVisitor, streamContinuedForVisitor, streamForVisitor } from "./ask.ts";
 import { cors } from "./cors.ts";
 import { followForVisitor } from "./live.ts";
 import { createVisitorLead, declineHandoff, requestedHandoffMessage, requestHandoff } from "./lead-and-handoff.ts";
+import { senderOf } from "./rate-limit.ts";
 import { findVisitorLead, listLastWritten, listNewMessages, setCsat } from "./store.ts";
 import {
   attachmentInSchema,
@@ -260,10 +262,11 @@ widgetRoutes.openapi(handOff, async (c) => {
   const team = { hours, hasContact: visitor.email !== null || lead !== undefined, nowMs: op.nowMs };
   const message = requestedHandoffMessage(agent, team, written);
   const ofConversation = { ...op, conversationId };
+  const messageLimit = visitorLimitOf(limits, "messages", await senderOf(c, op.workspaceId, visitor));
   const { handoff, status } =
     agent.handoff === "off"
-      ? await declineHandoff(ofConversation, message, limits)
-      : await requestHandoff(ofConversation, agent.id, message, limits);
+      ? await declineHandoff(ofConversation, message, messageLimit, limits.messages_per_conversation)
+      : await requestHandoff(ofConversation, agent.id, message, messageLimit);
   return c.json({ handoff: handoff ? toHandoff(handoff) : null, status, handoff_message: message.text }, 200);
 });
 

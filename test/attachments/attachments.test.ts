@@ -234,6 +234,26 @@ test("the erasure of a person deletes the files of their conversations, and thei
   expect((await send("GET", pathOf(his.url))).status).toBe(200);
 });
 
+test("the erasure of a person deletes files that the person uploaded and did not send", async () => {
+  const { workspace, agent, visitor } = await createWidget();
+  const [ann, ben] = [visitor(), visitor()];
+  const uploadWithToken = async (who: Visitor) => {
+    const { visitor_token } = (await who.write({})).body;
+    return (await who.send("POST", `/agents/${agent.id}/attachments`, fileForm(PNG, { visitor_token }))).body;
+  };
+  const [hers, his] = [await uploadWithToken(ann), await uploadWithToken(ben)];
+  const [first] = await query<{ anon_id: string }>(
+    workspace.id,
+    "SELECT anon_id FROM visitors WHERE workspace_id = ? ORDER BY id",
+    workspace.id,
+  );
+  const { body } = await workspace.call("DELETE", `/privacy/visitors?anon_id=${first!.anon_id}`);
+  expect(body.deleted).toMatchObject({ visitors: 1, attachments: 1 });
+  expect((await send("GET", pathOf(hers.url))).status).toBe(404);
+  expect(await readContent({ env, meter: new Meter(), workspaceId: workspace.id }, hers.id)).toBeNull();
+  expect((await send("GET", pathOf(his.url))).status).toBe(200);
+});
+
 test("a bucket stores the files where it is bound, and files from before are still found", async () => {
   const { id: workspaceId } = await createWorkspace();
   const inObject = { env, meter: new Meter(), workspaceId };

@@ -478,7 +478,7 @@ async function eraseConversation(session: { erase(): Promise<void> }, workspaceI
   await session.erase();
   const { db } = newOperation(env, new Meter(), workspaceId);
   const rows = eraseConversationRows(db, workspaceId, [id], 100);
-  await db.batch([rows.delivery_attempts, rows.deliveries, rows.events, rows.messages, rows.handoffs, rows.conversations]);
+  await db.batch([rows.delivery_attempts, rows.deliveries, rows.events, rows.handoffs, rows.messages, rows.conversations]);
 }
 
 test("a turn that waits while its conversation is erased does not recreate it, and its caller gets a 404", async () => {

@@ -1,10 +1,14 @@
 import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
+import { readContent } from "../../src/attachments/contents.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import { ExtractiveEngine } from "../../src/extractive/engine.ts";
 import type { Model } from "../../src/models/model.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { eraseConversations } from "../../src/privacy/erase.ts";
 import { prune } from "../../src/privacy/retention.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { cutoffsOf, DEFAULT_RETENTION, retentionOf } from "../../src/workspaces/retention.ts";
@@ -17,9 +21,11 @@ import {
   deliver,
   envWith,
   evict,
+  fileForm,
   learn,
   listen,
   operate,
+  PNG,
   query,
   send,
   sessionStorage,
@@ -236,6 +242,23 @@ test("a shorter event log deletes finished deliveries, but no pending ones and n
   expect(await countsOf(neighbour)).toEqual(beside);
 });
 
+test("the event of a lead is kept as long as others, though the lead's id has the time at which the day began", async () => {
+  const nowMs = Math.floor(Date.now() / DAY) * DAY + 12 * HOUR;
+  vi.useFakeTimers({ toFake: ["Date"], now: nowMs });
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace, { allowed_origins: ["*"] });
+  // Events are recorded once they are read.
+  await workspace.call("GET", "/events");
+  const lead = await leaveLead(agent.id, "ann@example.com");
+  vi.useRealTimers();
+  await keep(workspace, { event_log_days: 1 });
+  const stored = () => query(workspace.id, "SELECT lead_id FROM events WHERE workspace_id = ?", workspace.id);
+  await prune(env, { workspaceId: workspace.id }, nowMs + DAY - HOUR);
+  expect(await stored()).toEqual([{ lead_id: lead }]);
+  await prune(env, { workspaceId: workspace.id }, nowMs + DAY + HOUR);
+  expect(await stored()).toEqual([]);
+});
+
 test("the sweep prunes a workspace immediately when its settings change, then each hour, and no other", async () => {
   const [workspace, other] = [await createWorkspace(), await createWorkspace()];
   const now = Date.now() + 1000;
@@ -355,6 +378,49 @@ test("a visitor who writes just before the session is asked keeps the conversati
   expect(await idsOf(workspace, "/conversations")).toEqual([written]);
   expect((await workspace.call("GET", `/conversations/${written}`)).body.messages).toHaveLength(4);
   expect((await sessionStorage(workspace.id, written)).entries).toEqual([]);
+});
+
+test("one step erases an expired conversation with all its messages, and otherwise none of them", async () => {
+  const { workspace, agentId } = await createFixture();
+  const op = newOperation(env, new Meter(), workspace.id);
+  const rows = {
+    messages: "id, workspace_id, conversation_id, role, author_type, content, needs_human, created_at",
+    email_outbox: "message_id, workspace_id, conversation_id, status, next_attempt_at, created_at",
+  };
+  const values = { messages: "'user', 'visitor', 'Hello', 0, 1", email_outbox: "'sent', 1, 1" };
+  const replyAfterStep = async (table: keyof typeof rows) => {
+    const id = await ask(workspace, agentId, table);
+    const insert = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2100)
+      INSERT INTO ${table} (${rows[table]}) SELECT ? || i, ?, ?, ${values[table]} FROM n`;
+    await query(workspace.id, insert, crypto.randomUUID(), workspace.id, id);
+    await age(id, 400);
+    await eraseConversations(op, [id], { inactiveSinceMs: Date.now() - 365 * DAY });
+    const reply = await workspace.call("POST", `/conversations/${id}/messages`, { content: "Hello" });
+    return { status: reply.status, left: (await query(id, "SELECT id FROM messages WHERE conversation_id = ?", id)).length };
+  };
+  expect(await replyAfterStep("messages")).toEqual({ status: 404, left: 0 });
+  // More mails than one step deletes keep the conversation.
+  expect(await replyAfterStep("email_outbox")).toEqual({ status: 201, left: 3 });
+});
+
+test("the files of an expired conversation are removed once no reply can keep it, by the sweep if need be", async () => {
+  const { workspace, agentId } = await createFixture();
+  const file = (await workspace.call("POST", "/attachments", fileForm(PNG))).body;
+  const body = { message: KNOWN, user: { id: "u" }, attachments: [file.id] };
+  const id = (await workspace.call("POST", `/agents/${agentId}/messages`, body)).body.conversation_id;
+  await age(id, 400);
+  await keep(workspace, { conversations_days: 365 });
+  const statuses: number[] = [];
+  const remove = async () => {
+    statuses.push((await workspace.call("POST", `/conversations/${id}/messages`, { content: "Hello" })).status);
+    throw new Error("the object is out of reach");
+  };
+  const bindings = envWith({ FILES: { getByName: () => ({ remove }) } });
+  await expect(prune(bindings, { workspaceId: workspace.id })).rejects.toThrow("out of reach");
+  expect(statuses).toEqual([404]);
+  await sweep(env, Date.now());
+  expect(await readContent({ env, meter: new Meter(), workspaceId: workspace.id }, file.id)).toBeNull();
+  expect(await query(workspace.id, "SELECT id FROM attachments WHERE id = ?", file.id)).toEqual([]);
 });
 
 test("a question that is asked while its conversation is erased waits, and is refused because the conversation is gone", async () => {

@@ -9,7 +9,6 @@ import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { redeliver } from "../../src/webhooks/redeliver.ts";
 import { requestHandoff } from "../../src/widget/lead-and-handoff.ts";
-import { limitsOf } from "../../src/workspaces/plans.ts";
 import { createAgent, createWorkspace, envWith, learn, listen, query } from "../harness.ts";
 
 /** A queue that notes what it is sent. */
@@ -41,7 +40,8 @@ const CAUSES: [name: string, run: (fixture: Fixture, bindings: Env) => Promise<u
   ["a change of status", (fixture, bindings) => changeConversation(operationOf(fixture, bindings), { status: "resolved" })],
   [
     "a visitor's wish for a human",
-    (fixture, bindings) => requestHandoff(operationOf(fixture, bindings), fixture.agent.id, WAIT, limitsOf("enterprise", {})),
+    (fixture, bindings) =>
+      requestHandoff(operationOf(fixture, bindings), fixture.agent.id, WAIT, { flow: "messages", perDay: 1, sender: null }),
   ],
   ["silence", (_, bindings) => sweep(bindings, Date.now() + 1441 * 60_000)],
   [

@@ -217,6 +217,17 @@ describe("a sender", () => {
     expect(await usageOf(workspace)).toMatchObject({ messages: 31, visitor_messages_today: 31 });
   });
 
+  test("asks for a human as often as it writes, also where the agent never hands off", async () => {
+    at(MORNING);
+    const { visitor } = await createWidget({ agent: { handoff: "off" }, limits: { visitor_messages_per_day: 100 } });
+    const ada = visitor();
+    const { visitor_token: token, conversation_id: id } = (await ada.write({})).body;
+    for (let asked = 1; asked < 30; asked++) expect((await ada.on(token, id, "POST", "handoff")).status).toBe(200);
+    const refused = await ada.on(token, id, "POST", "handoff");
+    expect(refused).toMatchObject({ status: 429, body: { error: { message: expect.stringContaining("You have sent many messages") } } });
+    expect((await visitor().write({})).status).toBe(200);
+  });
+
   test("is a verified person on any address, and an address for those whom nothing vouches for", async () => {
     at(MORNING);
     const { workspace, agent, visitor } = await createWidget({ plan: "free" });

@@ -172,7 +172,7 @@ const ARGUMENTS: Record<string, unknown[][]> = {
   ],
   "attachments/store.listTakable": [[{ ...RECORD, ids: [ID, OTHER], owners: ["api"] }]],
   "attachments/store.takeFiles": [[{ ...RECORD, ids: [ID, OTHER], owners: ["api"] }]],
-  "attachments/store.listOfConversations": [[WORKSPACE, sql`(SELECT value FROM json_each(${JSON.stringify([ID])}))`, 500]],
+  "attachments/store.detachFiles": [[WORKSPACE, sql`(SELECT value FROM json_each(${JSON.stringify([ID])}))`, 500]],
   "backup/store.addRecords": ROWS_PARTS.map((part) => [part, RECORD, [columnsOf(part.table).map(() => null)]]),
   "backup/store.cancelImport": [[WORKSPACE, { jurisdiction: null, nowMs: NOW }]],
   "backup/store.completeImport": [[RECORD, columnsOf(workspaces).map(() => null), { jurisdiction: null, nowMs: NOW }]],
@@ -390,6 +390,7 @@ const MEANT_SORTS: Record<string, string[]> = {
   "privacy/person-store.listHandoffs": [SORT],
   "privacy/person-store.listLeads": [SORT],
   "privacy/person-store.listLeadsByVisitor": [SORT],
+  "privacy/person-store.listUploads": [SORT],
   "privacy/person-store.eraseVisitors": [SORT],
   "privacy/retention-store.eraseUnusedVisitors": [SORT],
   // The tags of one conversation.
