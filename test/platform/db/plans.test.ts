@@ -52,7 +52,7 @@ const RECORD = {
   messageId: OTHER,
   teamId: OTHER,
   assigneeId: OTHER,
-  written: { texts: ["When?"], language: "en" },
+  routingText: { texts: ["When?"], language: "en" },
   texts: ["When?"],
   language: "en",
   author: "visitor",
