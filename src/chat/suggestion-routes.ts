@@ -75,7 +75,8 @@ suggestionRoutes.openapi(suggestRoute, async (c) => {
   const asked = { agent: read.agent, conversationId, question };
   const run = (onText: (text: string) => void) =>
     refundedOnFailure(op, quota, async () => toSuggestion(await suggestReply(op, modelFor(c.env), asked, onText)));
-  if (c.req.valid("json").stream) return eventStream(c, textStream(streamSuggestion(run, c.get("requestId"))));
+  if (c.req.valid("json").stream)
+    return eventStream(c, textStream(streamSuggestion(run, (error) => ({ ...errorOf(error), request_id: c.get("requestId") }))));
   return c.json(await run(() => undefined), 200);
 });
 
@@ -147,4 +148,9 @@ const MODEL_RETRY_SECONDS = 5;
 function toSuggestion({ text, citations, confidence, handoff }: Answer): z.infer<typeof suggestionSchema> {
   if (handoff?.reason === "model_failure") throw unavailable("The model failed. Try again in a moment.", MODEL_RETRY_SECONDS);
   return handoff ? { content: "", citations: [], confidence } : { content: text, citations, confidence };
+}
+
+function errorOf(error: unknown): { code: string; message: string } {
+  if (error instanceof ApiError) return { code: error.code, message: error.message };
+  return { code: "internal_error", message: "Something failed on our side. Try again." };
 }

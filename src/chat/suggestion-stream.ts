@@ -1,14 +1,14 @@
-import { ApiError } from "../platform/http/errors.ts";
 import { HEARTBEAT_MS } from "./stream.ts";
 import { formatComment, formatData } from "./stream-formats.ts";
 
 /**
  * Streams the events of a suggestion that is being written.
  * @param write writes the suggestion, and passes on its pieces.
+ * @param errorOf makes the error of the last event, in case the writing fails.
  */
 export async function* streamSuggestion(
   write: (onText: (text: string) => void) => Promise<object>,
-  requestId: string,
+  errorOf: (error: unknown) => object,
 ): AsyncGenerator<string, void> {
   let text = "";
   let change = Promise.withResolvers<void>();
@@ -20,7 +20,7 @@ export async function* streamSuggestion(
   void writing
     .then(
       (suggestion) => formatSuggestionEvent("done", suggestion),
-      (error: unknown) => formatSuggestionEvent("error", { error: { ...errorOf(error), request_id: requestId } }),
+      (error: unknown) => formatSuggestionEvent("error", { error: errorOf(error) }),
     )
     .then((event) => {
       end = event;
@@ -35,11 +35,6 @@ export async function* streamSuggestion(
     else if (!isChanged) yield formatComment("still writing");
   }
   yield end;
-}
-
-function errorOf(error: unknown): { code: string; message: string } {
-  if (error instanceof ApiError) return { code: error.code, message: error.message };
-  return { code: "internal_error", message: "Something failed on our side. Try again." };
 }
 
 function formatSuggestionEvent(event: string, data: object): string {
