@@ -143,7 +143,7 @@ const SAMPLES: Record<string, unknown[]> = {
   where: [undefined, isIdle(NOW)],
   windows: [windowsOf({ flow: "messages", perDay: 1, sender: "a" }, NOW)],
   workspaceId: [WORKSPACE],
-  also: [[]],
+  furtherWrites: [[]],
 };
 
 /** Arguments after the database, of functions whose parameters depend on each other or mean something else than elsewhere. */
@@ -452,7 +452,7 @@ const MEANT_WIDE: Record<string, string[]> = {
 
 /** Functions that may read all rows of a kind in a workspace: its lists, its export and its erasure. */
 const READS_A_WORKSPACE =
-  /^(?:workspaces\/store\.listKeys|agents\/store\.listAgents|operator\/erasure-store\.\w+|backup\/store\.(?:listRows|clearCounts))$/;
+  /^(?:workspaces\/store\.listKeys|agents\/store\.listAgents|operator\/erasure-store\.\w+|backup\/store\.(?:listRows|listKnowledge|clearCounts))$/;
 
 /** Tables with one row per workspace, one per kind and agent (counters), at most a hundred endpoints or teams or rules, or the members of a plan. */
 const FEW_OF_A_WORKSPACE =
