@@ -8,7 +8,7 @@ import { isConfigured } from "./platform/config.ts";
 
 export { WorkspaceGate } from "./workspaces/gate.ts";
 export { ChatSession } from "./chat/session.ts";
-export { KnowledgeIndex } from "./knowledge/index.ts";
+export { KnowledgeIndex } from "./knowledge/knowledge-index.ts";
 export { AttachmentFiles } from "./attachments/attachment-files.ts";
 export { LiveChannel } from "./events/live-channel.ts";
 export { SignIn } from "./members/sign-in.ts";

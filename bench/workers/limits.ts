@@ -1,6 +1,6 @@
 import { finishTurn, beginTurn } from "../../src/chat/store.ts";
 import service from "../../src/index.ts";
-import { indexOf } from "../../src/knowledge/index.ts";
+import { knowledgeIndexOf } from "../../src/knowledge/knowledge-index.ts";
 import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { type ApiKeyClaim, verifyApiKey } from "../../src/workspaces/api-key.ts";
@@ -32,7 +32,7 @@ const ANSWER = "Refunds are paid to the original payment method within five work
 const PARTS: Record<string, Part> = {
   gate: (env, { workspaceId, claim }) => env.GATE.getByName(workspaceId).admit(claim),
   index: (env, { workspaceId, agentId, question }) =>
-    indexOf(newOperation(env, new Meter(), workspaceId), agentId).search({ question, previousQuestions: [], limit: 5 }),
+    knowledgeIndexOf(newOperation(env, new Meter(), workspaceId), agentId).search({ question, previousQuestions: [], limit: 5 }),
   database: async (env, { workspaceId, agentId, question: message }) => {
     const { db, nowMs, newId } = newOperation(env, new Meter(), workspaceId);
     const ids = { conversationId: newId(), questionId: newId(), answerId: newId(), visitorId: newId() };

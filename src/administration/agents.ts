@@ -18,7 +18,7 @@ import { createFirstVersion, createVersion, eraseVersions, pruneVersions, publis
 import { versionedIn } from "../agents/versions.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { eraseEvaluations } from "../evaluations/store.ts";
-import { indexOf } from "../knowledge/index.ts";
+import { knowledgeIndexOf } from "../knowledge/knowledge-index.ts";
 import { eraseAgentKnowledge } from "../knowledge/store.ts";
 import { BASE64URL } from "../platform/crypto/base64url.ts";
 import { decryptSecret, encryptSecret } from "../platform/crypto/secrets.ts";
@@ -165,7 +165,7 @@ export async function removeAgent(op: AuditedChange, agentId: string): Promise<b
   const [[found]] = await db.batch([findAgent(db, workspaceId, agentId)]);
   if (!found) return false;
   // The index is erased first: if this fails halfway, the agent is still listed and can be deleted again.
-  await indexOf(op, agentId).erase();
+  await knowledgeIndexOf(op, agentId).erase();
   await db.batch([
     ...eraseEvaluations(db, workspaceId, agentId),
     ...eraseAgentKnowledge(db, workspaceId, agentId),

@@ -1,7 +1,7 @@
 import { getTableName } from "drizzle-orm";
 import { PART_BYTES, readPart as readFilePart } from "../attachments/contents.ts";
 import { listAttachmentsAfter, listOwnAttachments } from "../attachments/store.ts";
-import { indexOf } from "../knowledge/index.ts";
+import { knowledgeIndexOf } from "../knowledge/knowledge-index.ts";
 import { apiKeySecrets, secretValues } from "../platform/config.ts";
 import { keyIdsOf } from "../platform/crypto/secrets.ts";
 import type { Operation } from "../platform/db/client.ts";
@@ -115,7 +115,7 @@ async function readKnowledge(op: Operation, after: Position | null, lastAgentId:
   if (agent && agent.id > lastAgentId) return { records: [], next: null };
   // The agent was deleted in the meantime.
   if (!agent) return { records: [], next: isUnfinished ? [agentId] : null };
-  const { rows, next } = await indexOf(op, agent.id).readDump(dumpPosition);
+  const { rows, next } = await knowledgeIndexOf(op, agent.id).readDump(dumpPosition);
   const records = rows.map((row) => ({ type: KNOWLEDGE, record: { agent_id: agent.id, ...row } }));
   return { records, next: [agent.id, ...(next ?? [])] };
 }

@@ -3,7 +3,7 @@ import { claimMailAddress } from "../administration/agents.ts";
 import { type OperatorOperation, recordOperation } from "../administration/operator-audit-store.ts";
 import { putPart } from "../attachments/contents.ts";
 import { listOwnAttachments } from "../attachments/store.ts";
-import { indexOf } from "../knowledge/index.ts";
+import { knowledgeIndexOf } from "../knowledge/knowledge-index.ts";
 import { restoreLeads } from "../leads/leads.ts";
 import { startErasure } from "../operator/erasure.ts";
 import { claimSlug, findSlug, releaseSlug } from "../operator/store.ts";
@@ -118,7 +118,7 @@ async function addKnowledge(op: Operation, records: readonly KnowledgeRecord[]):
     if (!own.some(({ id }) => id === agentId))
       throw new ImportError("invalid", `There is no agent ${agentId}, which a record of the type knowledge refers to.`);
     const dumped = rows.map(({ table, row }) => ({ table, row }));
-    const problem = await indexOf(op, agentId).putDump(dumped);
+    const problem = await knowledgeIndexOf(op, agentId).putDump(dumped);
     if (problem !== undefined) throw new ImportError("invalid", `A record of the type ${KNOWLEDGE} is not valid: ${problem}.`);
   }
 }
@@ -273,7 +273,7 @@ async function finishImport(
 async function removeUnlisted(op: OperatorOperation): Promise<void> {
   const [own, sources, answers] = await op.db.batch(listKnowledge(op.db, op.workspaceId));
   const listed = [...sources, ...answers].map(({ id }) => id);
-  for (const { id } of own) await indexOf(op, id).removeOthers(listed);
+  for (const { id } of own) await knowledgeIndexOf(op, id).removeOthers(listed);
 }
 
 /** Cancels an unfinished import; its records are erased in the background. @returns whether there was one. */

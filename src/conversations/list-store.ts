@@ -119,7 +119,7 @@ function pageIds(workspaceId: string, filter: ConversationFilter, { limit, offse
 function rangesOf(workspaceId: string, filter: ConversationFilter, further?: SQL): SQL[] {
   return statusesOf(filter).map((status) => {
     const where = and(...conditions(workspaceId, { ...filter, status }), further);
-    return sql`SELECT id, updated_at FROM ${conversations} ${indexOf(filter)} WHERE ${where}`;
+    return sql`SELECT id, updated_at FROM ${conversations} ${indexHint(filter)} WHERE ${where}`;
   });
 }
 
@@ -136,7 +136,7 @@ function isSelective(filter: ConversationFilter): boolean {
 }
 
 /** Names the index of the filter. Otherwise the planner would choose a less selective one, and read far more conversations. */
-function indexOf(filter: ConversationFilter): SQL {
+function indexHint(filter: ConversationFilter): SQL {
   const { assigneeId, isUnassigned, isUnread, teamId, visitorId, snooze } = filter;
   if (visitorId !== undefined) return sql`INDEXED BY conversations_visitor`;
   if (isUnread) return sql`INDEXED BY conversations_unread`;

@@ -3,7 +3,7 @@ import { findAgentBrief } from "../agents/store.ts";
 import type { Operation } from "../platform/db/client.ts";
 import type { answers } from "../platform/db/schema.ts";
 import type { Limits } from "../workspaces/plans.ts";
-import { indexOf } from "./index.ts";
+import { knowledgeIndexOf } from "./knowledge-index.ts";
 import type { KnowledgeOperation } from "./sources.ts";
 import { createAnswer, eraseAnswer, findAnswer, markIndexed, updateAnswer } from "./store.ts";
 import type { answerCreateSchema, answerPatchSchema } from "./wire.ts";
@@ -51,7 +51,7 @@ export async function changeAnswer(
 
 /** Indexes an answer. The index keeps the latest version, even if it receives an older one later. */
 export function putAnswer(op: Operation, { id, agentId, question, answer, updatedAt }: AnswerRow): Promise<void> {
-  return indexOf(op, agentId).putAnswer({ id, question, answer, updatedAt });
+  return knowledgeIndexOf(op, agentId).putAnswer({ id, question, answer, updatedAt });
 }
 
 /** Answers that are indexed within this time are marked in one write. No response waits for it. */
@@ -80,7 +80,7 @@ export async function confirmIndexed(op: Operation, answers: readonly AnswerRow[
   const versions = Object.fromEntries(answers.map(({ id, updatedAt }) => [id, updatedAt]));
   const [marked] = await db.batch([markIndexed(db, workspaceId, versions, nowMs)]);
   const existing = new Set(marked.map(({ id }) => id));
-  for (const { id, agentId } of answers) if (!existing.has(id)) await indexOf(op, agentId).removeAnswer(id);
+  for (const { id, agentId } of answers) if (!existing.has(id)) await knowledgeIndexOf(op, agentId).removeAnswer(id);
 }
 
 /** Indexes an answer whose request was interrupted before doing so. */
@@ -98,7 +98,7 @@ export async function removeAnswer(op: KnowledgeOperation, answerId: string): Pr
   const [[answer]] = await db.batch([findAnswer(db, workspaceId, agentId, answerId)]);
   if (!answer) return false;
   // The index comes first: if the request is interrupted in between, the answer is still listed and can be deleted again.
-  await indexOf(op, agentId).removeAnswer(answerId);
+  await knowledgeIndexOf(op, agentId).removeAnswer(answerId);
   await db.batch([eraseAnswer(db, workspaceId, agentId, answerId)]);
   return true;
 }

@@ -21,7 +21,7 @@ import {
   type PageResult,
 } from "./crawl/protocol.ts";
 import { extractFile } from "./files.ts";
-import { indexOf } from "./index.ts";
+import { knowledgeIndexOf } from "./knowledge-index.ts";
 import { type IngestionMessage, maxBytesOf, wakeSource } from "./sources.ts";
 import {
   claimSource,
@@ -83,7 +83,7 @@ export async function ingest(
     claimSource(db, sourceId, lease, clock()),
     findSourceWithPlan(db, sourceId),
   ]);
-  if (!existing) await indexOf(op, message.agentId).removeSource(sourceId);
+  if (!existing) await knowledgeIndexOf(op, message.agentId).removeSource(sourceId);
   if (!source || !existing?.plan) return "nothing_to_do";
   const limits = limitsOf(existing.plan, existing.overrides ?? {});
   // The limit may be lower than it was when the source was added.
@@ -128,7 +128,7 @@ async function ingestText({ op, source, maxBytes, leaseId, clock }: Run): Promis
   }
   let renewedAtMs = clock();
   for (const pause = pacer(); ; await pause()) {
-    const progress = await indexOf(op, source.agentId).ingestText(source.id, leaseId);
+    const progress = await knowledgeIndexOf(op, source.agentId).ingestText(source.id, leaseId);
     if (progress.done) return progress.outcome === "failed" ? progress : { ...progress, counts: countsOfText(progress.pagesIndexed) };
     if (clock() - renewedAtMs < RENEW_AFTER_MS) continue;
     renewedAtMs = clock();
@@ -150,7 +150,7 @@ async function crawl(run: Run, type: CrawlSource["type"]): Promise<RunResult | u
   const slice = await runTimeSlice({
     env: op.env,
     clock,
-    step: (step) => indexOf(op, source.agentId).crawl(crawled, step),
+    step: (step) => knowledgeIndexOf(op, source.agentId).crawl(crawled, step),
     async report(counts) {
       if (clock() - reportedAtMs < REPORT_AFTER_MS) return true;
       reportedAtMs = clock();
@@ -273,13 +273,13 @@ async function finishRun(run: Run, result: RunResult): Promise<void> {
   announce(env, source.workspaceId, { kind: "source", id: source.id });
   const [[outdated], [existing]] = after;
   if (outdated) await wakeSource(env, source);
-  if (!existing) await indexOf(op, source.agentId).removeSource(source.id);
+  if (!existing) await knowledgeIndexOf(op, source.agentId).removeSource(source.id);
 }
 
 /** Removes from the index what was written for a source that was deleted meanwhile. */
 async function cleanUpIfDeleted({ op, source }: Run): Promise<void> {
   const [[existing]] = await op.db.batch([sourceExists(op.db, source.id)]);
-  if (!existing) await indexOf(op, source.agentId).removeSource(source.id);
+  if (!existing) await knowledgeIndexOf(op, source.agentId).removeSource(source.id);
 }
 
 function resultColumns(result: SyncResult, nowMs: number) {

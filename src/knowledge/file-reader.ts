@@ -2,7 +2,7 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { pacer } from "../platform/time.ts";
 import type * as extract from "./extract/file.ts";
-import { indexOf, type KnowledgeIndex } from "./index.ts";
+import { knowledgeIndexOf, type KnowledgeIndex } from "./knowledge-index.ts";
 import type { FileRead } from "./indexing/store.ts";
 
 /** Why a file has no text. `not_readable` means that each read of it was interrupted. */
@@ -29,7 +29,7 @@ interface StoredFile {
 export class FileReader extends WorkerEntrypoint<Env> {
   /** Stores the text of a file in its place. A file that cannot be used is removed. */
   async read({ workspaceId, agentId, sourceId, name, maxBytes }: StoredFile): Promise<FileReading> {
-    const index = indexOf({ env: this.env, meter: new Meter(), workspaceId }, agentId);
+    const index = knowledgeIndexOf({ env: this.env, meter: new Meter(), workspaceId }, agentId);
     // A read is counted before it begins, because a reader that is ended cannot report it.
     const begun = await index.beginFileRead(sourceId);
     if (!begun) {

@@ -3,7 +3,7 @@ import type { sources } from "../platform/db/schema.ts";
 import { partsOf } from "../platform/read-stream.ts";
 import { pacer, withTimeout } from "../platform/time.ts";
 import type { FileProblem, FileReading } from "./file-reader.ts";
-import type { KnowledgeIndex } from "./index.ts";
+import type { KnowledgeIndex } from "./knowledge-index.ts";
 
 type Index = DurableObjectStub<KnowledgeIndex>;
 

@@ -7,7 +7,7 @@ import { findFullWindow } from "../workspaces/usage-limits.ts";
 import { countInWindows, listCounts } from "../workspaces/usage-limit-store.ts";
 import type { Limits } from "../workspaces/plans.ts";
 import { stageFile } from "./files.ts";
-import { indexOf } from "./index.ts";
+import { knowledgeIndexOf } from "./knowledge-index.ts";
 import {
   addSource,
   type KnowledgeOperation,
@@ -79,7 +79,7 @@ export async function putSource(op: KnowledgeOperation, limits: Limits, key: str
 
 /** Stores the new text or file beside the index that is in use. @returns the refusal, if it was refused. */
 async function replaceContent(op: KnowledgeOperation, limits: Limits, source: SourceRow, sent: KeyedSource) {
-  const index = indexOf(op, op.agentId);
+  const index = knowledgeIndexOf(op, op.agentId);
   if (sent.type === "text") {
     const bytes = await index.stageText(source.id, sent.name, sent.text, maxBytesOf(limits));
     return bytes === undefined ? undefined : { outcome: "too_large" as const, bytes };

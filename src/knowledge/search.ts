@@ -1,6 +1,6 @@
 import type { z } from "@hono/zod-openapi";
 import { findAgentBrief } from "../agents/store.ts";
-import { indexOf } from "./index.ts";
+import { knowledgeIndexOf } from "./knowledge-index.ts";
 import { HEADING_SEPARATOR, type Passage, type Retrieval, type SearchQuery } from "../models/retrieval.ts";
 import { STRONG_MATCH } from "./retrieval/curated-answers.ts";
 import type { DocumentName, DocumentPart } from "./retrieval/document.ts";
@@ -42,7 +42,7 @@ export async function search(op: KnowledgeOperation, body: z.output<typeof searc
  */
 export async function searchIndex(op: KnowledgeOperation, query: SearchQuery, filter?: MetadataFilter | null): Promise<Retrieval> {
   const { db, workspaceId, agentId } = op;
-  const index = indexOf(op, agentId);
+  const index = knowledgeIndexOf(op, agentId);
   if (!filter || Object.keys(filter).length === 0) return index.search(query);
   const [sources, answers] = await db.batch(listMatching(db, workspaceId, agentId, filter));
   return index.search({ ...query, only: { sources: sources.map(({ id }) => id), answers: answers.map(({ id }) => id) } });
@@ -53,7 +53,7 @@ export async function readDocument(op: KnowledgeOperation, name: DocumentName, a
   const { db, workspaceId, agentId } = op;
   const [[[agent]], part] = await Promise.all([
     db.batch([findAgentBrief(db, workspaceId, agentId)]),
-    indexOf(op, agentId).readDocument(name, after),
+    knowledgeIndexOf(op, agentId).readDocument(name, after),
   ]);
   return agent && part;
 }

@@ -10,7 +10,7 @@ import { countInWindows, listCounts } from "../workspaces/usage-limit-store.ts";
 import { type Limits, MEGABYTE } from "../workspaces/plans.ts";
 import type { ListedPage, PageState } from "./crawl/page-store.ts";
 import { stageFile } from "./files.ts";
-import { indexOf } from "./index.ts";
+import { knowledgeIndexOf } from "./knowledge-index.ts";
 import type { DocumentName, SourcePassage } from "./retrieval/document.ts";
 import {
   createSource,
@@ -141,7 +141,7 @@ async function storeContent(
   { id, name }: SourceRow,
   body: NewSource,
 ): Promise<StagingRefusal | undefined> {
-  const index = indexOf(op, op.agentId);
+  const index = knowledgeIndexOf(op, op.agentId);
   if (body.type === "file") return (await stageFile(index, id, body.pieces)) ? undefined : { outcome: "too_many_waiting" };
   const bytes = await index.stageText(id, name, body.text!, maxBytesOf(limits));
   return bytes === undefined ? undefined : { outcome: "too_large", bytes };
@@ -176,7 +176,7 @@ export async function changeSource(
   const isTextChanged = !isCrawled(source.type) && (text !== null || name !== source.name);
   if (isTextChanged) {
     if (findFullWindow([day], sent)) return { outcome: "rate_limited", full: day };
-    const excess = await indexOf(op, agentId).stageText(sourceId, name, text, maxBytesOf(limits));
+    const excess = await knowledgeIndexOf(op, agentId).stageText(sourceId, name, text, maxBytesOf(limits));
     if (excess !== undefined) return { outcome: "too_large", bytes: excess };
   }
   const replaced = isTextChanged && { contentHash: null };
@@ -228,7 +228,7 @@ export async function removeSource(op: KnowledgeOperation, sourceId: string): Pr
   const [[source]] = await db.batch([findSource(db, workspaceId, agentId, sourceId)]);
   if (!source) return false;
   // The index comes first: if the request is interrupted in between, the source is still listed and can be deleted again.
-  await indexOf(op, agentId).removeSource(sourceId);
+  await knowledgeIndexOf(op, agentId).removeSource(sourceId);
   await db.batch([eraseSource(db, workspaceId, agentId, sourceId)]);
   return true;
 }
@@ -242,7 +242,7 @@ export async function listSourcePages(
   sourceId: string,
   { states, ...page }: { states: readonly PageState[] | null; limit: number; offset: number },
 ): Promise<{ pages: ListedPage[]; total: number } | undefined> {
-  return ofSource(op, sourceId, indexOf(op, op.agentId).listPages(sourceId, states, page));
+  return ofSource(op, sourceId, knowledgeIndexOf(op, op.agentId).listPages(sourceId, states, page));
 }
 
 /**
@@ -254,7 +254,7 @@ export async function listSourcePassages(
   name: DocumentName,
   page: { limit: number; offset: number },
 ): Promise<{ passages: SourcePassage[]; total: number } | undefined> {
-  return ofSource(op, name.sourceId, indexOf(op, op.agentId).listPassages(name, page));
+  return ofSource(op, name.sourceId, knowledgeIndexOf(op, op.agentId).listPassages(name, page));
 }
 
 /** Returns what the agent's index is reading of a source; undefined when the agent has no such source. */

@@ -2,7 +2,7 @@ import { eraseContents } from "../attachments/contents.ts";
 import { releaseAddresses } from "../agents/store.ts";
 import { sessionOf } from "../chat/session.ts";
 import { conversationIndexOf } from "../conversations/conversation-index.ts";
-import { indexOf } from "../knowledge/index.ts";
+import { knowledgeIndexOf } from "../knowledge/knowledge-index.ts";
 import { leadIndexOf } from "../leads/lead-index.ts";
 import { hasDatabase } from "../platform/db/bindings.ts";
 import { type Database, directoryDb, newOperation, type Operation } from "../platform/db/client.ts";
@@ -76,7 +76,10 @@ async function eraseStep(op: Operation): Promise<boolean> {
   if (conversations.length > 0 || agents.length > 0) {
     const conversationIds = conversations.map(({ id }) => id);
     const agentIds = agents.map(({ id }) => id);
-    await Promise.all([...conversationIds.map((id) => sessionOf(op, id).erase()), ...agentIds.map((id) => indexOf(op, id).erase())]);
+    await Promise.all([
+      ...conversationIds.map((id) => sessionOf(op, id).erase()),
+      ...agentIds.map((id) => knowledgeIndexOf(op, id).erase()),
+    ]);
     await releaseAgentAddresses(directoryDb(env, meter), workspaceId, agentIds);
     await db.batch(eraseOwners(db, conversationIds, agentIds, isDeleted(workspaceId)));
     return true;

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import type { KnowledgeIndex } from "../../src/knowledge/index.ts";
+import type { KnowledgeIndex } from "../../src/knowledge/knowledge-index.ts";
 import type { IngestProgress } from "../../src/knowledge/indexing/ingest.ts";
 import type { Retrieval } from "../../src/models/retrieval.ts";
 import { newId } from "../../src/platform/db/ids.ts";

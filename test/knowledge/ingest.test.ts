@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, test } from "vitest";
-import type { KnowledgeIndex } from "../../src/knowledge/index.ts";
+import type { KnowledgeIndex } from "../../src/knowledge/knowledge-index.ts";
 import { dump, found, type Index, ingest, load, longText, newIndex, search, ROOM } from "./agent-index.ts";
 import { evict } from "../harness.ts";
 

@@ -1,5 +1,5 @@
 import { atOnce, inSlices, type Slices } from "../../platform/time.ts";
-import { indexOf, isAt, isSpace, Lexer } from "./lexer.ts";
+import { findBytes, isAt, isSpace, Lexer } from "./lexer.ts";
 import { type PdfStream, unpackStream } from "./streams.ts";
 import { type PdfDict, PdfName, PdfRef, PdfTooLargeError, type PdfValue, ValueReader } from "./values.ts";
 
@@ -131,7 +131,7 @@ export class PdfFile {
     const { bytes } = this;
     const start = keywordEnd + (bytes[keywordEnd] === 13 && bytes[keywordEnd + 1] === 10 ? 2 : 1);
     if (typeof length === "number" && length >= 0 && this.endsAt(start + length)) return [start, start + length];
-    const found = indexOf(bytes, "endstream", start);
+    const found = findBytes(bytes, "endstream", start);
     return [start, found < 0 ? bytes.length : found];
   }
 
@@ -147,7 +147,7 @@ export class PdfFile {
     // Damage can make one object seem to reach to the end of the file. It is not read so far again and again.
     let left = 4 * bytes.length + 1024;
     let objects = 0;
-    for (let at = indexOf(bytes, "obj", 0); at >= 0; at = indexOf(bytes, "obj", at)) {
+    for (let at = findBytes(bytes, "obj", 0); at >= 0; at = findBytes(bytes, "obj", at)) {
       const place = this.placeBefore(at);
       at += 3;
       if (!place) continue;
@@ -158,7 +158,11 @@ export class PdfFile {
       if ((left -= end - at) < 0) throw new PdfTooLargeError();
       if (end < bytes.length) at = end;
     }
-    for (let at = indexOf(bytes, "trailer", 0), count = 0; at >= 0 && count < MAX_TRAILERS; at = indexOf(bytes, "trailer", at + 7), count++)
+    for (
+      let at = findBytes(bytes, "trailer", 0), count = 0;
+      at >= 0 && count < MAX_TRAILERS;
+      at = findBytes(bytes, "trailer", at + 7), count++
+    )
       this.addTrailer(this.values.read(new Lexer(bytes, at + 7)));
   }
 

@@ -137,7 +137,7 @@ export function isAt(bytes: Uint8Array, at: number, text: string): boolean {
 }
 
 /** The position of ASCII characters, from a position on; -1 if there are none. */
-export function indexOf(bytes: Uint8Array, text: string, from: number): number {
+export function findBytes(bytes: Uint8Array, text: string, from: number): number {
   const first = text.charCodeAt(0);
   let at = bytes.indexOf(first, from);
   while (at >= 0 && !isAt(bytes, at, text)) at = bytes.indexOf(first, at + 1);

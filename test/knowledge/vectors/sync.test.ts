@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
-import type { KnowledgeIndex } from "../../../src/knowledge/index.ts";
+import type { KnowledgeIndex } from "../../../src/knowledge/knowledge-index.ts";
 import { IndexStore } from "../../../src/knowledge/indexing/store.ts";
 import { dump, found, type Index, ingest, load, longText, newIndex, search, ROOM } from "../agent-index.ts";
 import { alarmAt, bind, catchUp, countVisible, makeAllDue, setUpVectors, queuedTasks, runAlarm } from "./setup.ts";

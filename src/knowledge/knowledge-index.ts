@@ -148,7 +148,7 @@ function keyOf({ name = "" }: DurableObjectId): AgentKey {
 }
 
 /** Returns the object of an agent. Its name begins with the workspace, so an agent of another workspace has another, empty object. */
-export function indexOf(
+export function knowledgeIndexOf(
   { env, meter, workspaceId }: Pick<Operation, "env" | "meter" | "workspaceId">,
   agentId: string,
 ): DurableObjectStub<KnowledgeIndex> {
