@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runTimeSlice } from "../../../src/knowledge/consumer.ts";
+import { runTimeSlice } from "../../../src/knowledge/crawl-slice.ts";
 import type { CrawlStep, PageResult, PageToFetch } from "../../../src/knowledge/crawl/protocol.ts";
 import { textSketchOf } from "../../../src/knowledge/crawl/sketch.ts";
 import { envWith } from "../../harness.ts";
