@@ -13,3 +13,10 @@ test("a workspace keeps its latest 20,000 entries, and those of erasures for eve
   const [kept, oldest] = await query<{ id: string }>(workspace.id, first, workspace.id);
   expect([kept!.id, oldest!.id > "0-00010"]).toEqual(["0-00001", true]);
 });
+
+test("the audit log since a time before 1970 has all entries", async () => {
+  const workspace = await createWorkspace();
+  await workspace.call("POST", "/agents", { name: "Support" });
+  const [all, since] = [await workspace.call("GET", "/audit"), await workspace.call("GET", "/audit?since=0001-01-01T00:00:00Z")];
+  expect([all.body.total > 0, since.body.total]).toEqual([true, all.body.total]);
+});
