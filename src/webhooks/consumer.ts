@@ -139,7 +139,9 @@ async function claim({ db, queue }: BatchRun & { db: Database }, ids: readonly s
     await db.batch(cancelLeasedDeliveries(db, unsendable, lease.untilMs, lease.nowMs));
     log("webhook_deliveries_given_up", { error: "endpoint_disabled", delivery_ids: unsendable });
   }
-  return { sendable, forSlowQueue: idsOf(others.filter((delivery) => isForSlowQueue(delivery, lease.nowMs))) };
+  // The slow queue skips only those of a workspace that is being imported, which the sweep wakes afterwards.
+  const forSlowQueue = queue === "slow" ? [] : idsOf(others.filter((delivery) => isForSlowQueue(delivery, lease.nowMs)));
+  return { sendable, forSlowQueue };
 }
 
 /** The delivery with everything that is needed to send it; undefined when it may not be sent. A disabled endpoint still gets tests. */

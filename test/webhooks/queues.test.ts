@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import type { SendableDelivery } from "../../src/webhooks/attempt.ts";
 import { sendDeliveries } from "../../src/webhooks/consumer.ts";
-import { createWorkspace, createWorkspaceOn } from "../harness.ts";
+import { createWorkspace, createWorkspaceOn, query } from "../harness.ts";
 import { behaveAt, receivedBy } from "../outbound.ts";
-import { addEvent, addReceiver, createReceiver, deliveryOf, endpointOf, SECOND, DeliverySimulation } from "./simulation.ts";
+import { addEvent, addReceiver, createReceiver, deliveryOf, endpointOf, MINUTE, SECOND, DeliverySimulation } from "./simulation.ts";
 
 const idsOf = (queued: { id: string }[]) => queued.map(({ id }) => id).sort();
 
@@ -173,6 +173,23 @@ test("the sender returns after the maximum wait, and the attempt continues in th
   expect(await deliveryOf(id)).toMatchObject({ status: "pending" });
   await behaveAt(receiver.host, {});
   await expect.poll(async () => (await deliveryOf(id)).status).toBe("succeeded");
+});
+
+test("a delivery to a slow endpoint waits for the sweep while its workspace is imported", async () => {
+  const receiver = await createReceiver({ failure_streak: 1 });
+  await behaveAt(receiver.host, {});
+  const simulation = new DeliverySimulation(Date.now());
+  const ids = await simulation.emit([receiver]);
+  const { id } = receiver.workspace;
+  await query(id, "INSERT INTO workspace_imports (workspace_id, export_id, created_at) VALUES (?, 'x', 1)", id);
+  await simulation.batch("slow", ids);
+  expect(simulation.queued).toMatchObject([{ queue: "fast" }]);
+  await query(id, "UPDATE workspace_imports SET completed_at = 2 WHERE workspace_id = ?", id);
+  simulation.crash();
+  simulation.nowMs += MINUTE + SECOND;
+  await simulation.sweep();
+  await simulation.runUntil(simulation.nowMs);
+  expect(await receivedBy(receiver.host)).toHaveLength(1);
 });
 
 test("a slow endpoint that responds quickly is fast again", async () => {
