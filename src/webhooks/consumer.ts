@@ -26,7 +26,8 @@ import { isSlow, SLOW_MS } from "./retry-schedule.ts";
  *    (events/outbox.ts). After the commit, `wakeDeliveries` sends a wake-up with each id to the queue.
  * 2. This consumer claims the deliveries of a batch of wake-ups: it leases those that are due. It cancels those whose
  *    endpoint is disabled or whose plan has no webhooks.
- * 3. It sends the others concurrently, within limits, each in an invocation of its own (attempt.ts): a signed POST.
+ * 3. It sends the others concurrently, within limits, each in an invocation of its own (attempt.ts): a signed POST. One that
+ *    waits for longer than a second is read again before.
  * 4. The attempt is recorded. A success ends the delivery. A failure schedules the next attempt (retry-schedule.ts) with
  *    a delayed wake-up; after the last attempt the delivery fails. An endpoint that keeps failing is disabled.
  * 5. The sweep rescues deliveries whose wake-up was lost or whose consumer was interrupted (sweep.ts).
@@ -41,6 +42,8 @@ const LEASE_MS = 90_000;
 const MAX_ATTEMPT_MS = 30_000;
 /** How long a batch waits for one response. The fast queue stops waiting after a second; the attempt continues in the background. */
 const MAX_WAIT_MS: Record<DeliveryQueue, number> = { fast: SLOW_MS, slow: MAX_ATTEMPT_MS };
+/** How long after its claim a delivery is sent as it was read. A later one is read again, because its endpoint or payload may have changed. */
+const MAX_AGE_MS = 1_000;
 /** The delay of wake-ups whose database failed. */
 const RETRY_SECONDS = 10;
 
@@ -130,8 +133,21 @@ async function claim({ db, queue }: BatchRun & { db: Database }, ids: readonly s
     listPayloads(db, ids),
   ]);
   const leasedIds = new Set(claimed.map(({ id }) => id));
-  const payloadByEvent = new Map(payloads.map(({ eventId, payload }) => [eventId, payload]));
   const [leased, others] = [pending.filter(({ id }) => leasedIds.has(id)), pending.filter(({ id }) => !leasedIds.has(id))];
+  const sendable = await cancelUnsendable(db, leased, payloads, lease);
+  // The slow queue skips only those of a workspace that is being imported, which the sweep wakes afterwards.
+  const forSlowQueue = queue === "slow" ? [] : idsOf(others.filter((delivery) => isForSlowQueue(delivery, lease.nowMs)));
+  return { sendable, forSlowQueue };
+}
+
+/** Cancels those of the leased deliveries that may not be sent; returns the others. */
+async function cancelUnsendable(
+  db: Database,
+  leased: readonly PendingDelivery[],
+  payloads: Awaited<ReturnType<typeof listPayloads>>,
+  lease: Lease,
+): Promise<SendableDelivery[]> {
+  const payloadByEvent = new Map(payloads.map(({ eventId, payload }) => [eventId, payload]));
   const sendable = leased.flatMap((delivery) => toSendable(delivery, payloadByEvent) ?? []);
   const sendableIds = new Set(idsOf(sendable));
   const unsendable = idsOf(leased).filter((id) => !sendableIds.has(id));
@@ -139,9 +155,24 @@ async function claim({ db, queue }: BatchRun & { db: Database }, ids: readonly s
     await db.batch(cancelLeasedDeliveries(db, unsendable, lease.untilMs, lease.nowMs));
     log("webhook_deliveries_given_up", { error: "endpoint_disabled", delivery_ids: unsendable });
   }
-  // The slow queue skips only those of a workspace that is being imported, which the sweep wakes afterwards.
-  const forSlowQueue = queue === "slow" ? [] : idsOf(others.filter((delivery) => isForSlowQueue(delivery, lease.nowMs)));
-  return { sendable, forSlowQueue };
+  return sendable;
+}
+
+/**
+ * Reads a claimed delivery again. Returns undefined if it may not be sent any more. If the database fails, the sweep rescues it once its
+ * lease has expired.
+ */
+async function readAgain(run: BatchRun, { id, workspaceId }: SendableDelivery, lease: Lease): Promise<SendableDelivery | undefined> {
+  const db = dbFor(run.env, id, run.meter);
+  try {
+    const [pending, payloads] = await db.batch([listPendingDeliveries(db, [id]), listPayloads(db, [id])]);
+    const leased = pending.filter(({ leaseUntil }) => leaseUntil === lease.untilMs);
+    const [delivery] = await cancelUnsendable(db, leased, payloads, { ...lease, nowMs: run.now() });
+    return delivery;
+  } catch (error) {
+    logProblem("delivery_sender_failed", { workspace_id: workspaceId, delivery_id: id }, error);
+    return undefined;
+  }
 }
 
 /** The delivery with everything that is needed to send it; undefined when it may not be sent. A disabled endpoint still gets tests. */
@@ -173,7 +204,8 @@ async function sendOneByOne(run: BatchRun, limiter: EndpointLimiter<SendableDeli
   while (run.now() < lease.untilMs - MAX_ATTEMPT_MS) {
     const delivery = limiter.start();
     if (!delivery) return;
-    const state = await run.send(delivery, MAX_WAIT_MS[run.queue]);
+    const current = run.now() - lease.nowMs > MAX_AGE_MS ? await readAgain(run, delivery, lease) : delivery;
+    const state = current ? await run.send(current, MAX_WAIT_MS[run.queue]) : "finished";
     if (state === "running") {
       limiter.block(delivery);
       const db = dbFor(run.env, delivery.id, run.meter);

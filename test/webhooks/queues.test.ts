@@ -131,6 +131,34 @@ test("a delivery that cannot be attempted within the lease is released", async (
   expect(simulation.queued.slice(ids.length).map(({ queue, id }) => [queue, id])).toEqual(left.map((id) => ["slow", id]));
 });
 
+test.each([
+  ["is sent to the endpoint's new address", "UPDATE webhook_endpoints SET url = 'https://new.example/' WHERE id = ?1", true, "pending"],
+  ["is cancelled if the endpoint was disabled", "UPDATE webhook_endpoints SET enabled = FALSE WHERE id = ?1", false, "failed"],
+  ["is cancelled if the endpoint was deleted", "DELETE FROM webhook_endpoints WHERE id = ?1", false, "failed"],
+  ["is not sent if it was erased", "DELETE FROM deliveries WHERE webhook_id = ?1", false, undefined],
+  ["is left to another run that leased it", "UPDATE deliveries SET lease_until = 1 WHERE webhook_id = ?1", false, "pending"],
+])("a delivery that waits in its batch for longer than a second %s", async (_, change, isSent, status) => {
+  const receiver = await createReceiver();
+  const simulation = new DeliverySimulation(Date.now());
+  const ids = await simulation.emit([receiver, receiver, receiver]);
+  const sent = new Map<string, string>();
+  const changed = Promise.withResolvers<void>();
+  await simulation.batch("slow", ids, async ({ id, endpoint }) => {
+    sent.set(id, endpoint.url);
+    // Two are open at a time.
+    if (sent.size === 2) {
+      simulation.nowMs += 2 * SECOND;
+      await query(receiver.id, change, receiver.id);
+      changed.resolve();
+    }
+    await changed.promise;
+    return "finished";
+  });
+  expect([...sent.values()]).toEqual([receiver.url, receiver.url, ...(isSent ? ["https://new.example/"] : [])]);
+  const third = ids.find((id) => ![...sent.keys()].slice(0, 2).includes(id))!;
+  expect((await deliveryOf(third))?.status).toBe(status);
+});
+
 test("a batch of a hundred deliveries is claimed in one round trip for each database", async () => {
   const simulation = new DeliverySimulation(Date.now());
   const ids: string[] = [];
