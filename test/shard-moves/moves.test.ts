@@ -290,6 +290,18 @@ test("a shard is found whatever the map says: before its move, during it and aft
   Reflect.set(env, "SHARD_MAP", map);
 });
 
+test("a shard that moves again is used where it is, and not in the copy that is being made where it was before", async () => {
+  const { shard, workspace, agent } = await prepare();
+  await move(shard, "DB_1");
+  expect((await workspace.call("GET", "/conversations")).status).toBe(200);
+  await move(shard, "DB");
+  await startMove(env, String(shard), 1, Date.now());
+  await workspace.call("PATCH", `/agents/${agent.id}`, { name: "Renamed" });
+  const nameIn = (database: D1Database) => database.prepare("SELECT name FROM agents WHERE id = ?").bind(agent.id).first("name");
+  expect([await nameIn(env.DB), await nameIn(env.DB_1)]).toEqual(["Renamed", agent.name]);
+  await finish("DB_1");
+});
+
 test("the cron and the audit log leave a copy alone that another database serves", async () => {
   const { shard, workspace } = await prepare();
   const audited = async () => (await operate("GET", `/audit?workspace_id=${workspace.id}`)).total;

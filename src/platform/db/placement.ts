@@ -13,15 +13,8 @@ import { unmappedShardError } from "./database-errors.ts";
  * other database. So no batch reads or writes a former copy, however old the configuration of its isolate is.
  */
 
-/** Where an isolate last found shards that are not where the map says. The guard corrects an entry that is out of date. */
-const found = new Map<number, Place>();
-
-/** A place to look for a shard. */
-interface Place {
-  database: number;
-  /** Whether the former database said that the shard has left for this one, so that it is complete here even if it is marked as arriving. */
-  isConfirmed: boolean;
-}
+/** The databases in which an isolate last found shards that are not where the map says. The guard corrects an entry that is out of date. */
+const found = new Map<number, number>();
 
 /** How often a batch follows a shard: from an outdated place to the map's, and from there to the shard's. */
 const MAX_FOLLOWS = 3;
@@ -50,15 +43,11 @@ export function shardCode(shard: number): string {
  * @throws Fault if the map leaves the shard out.
  */
 export function placeOf(env: Env, shard: number): number {
-  return lookUp(env, shard).database;
-}
-
-function lookUp(env: Env, shard: number): Place {
   const place = found.get(shard);
-  if (place && bindingOf(env, place.database)) return place;
+  if (place !== undefined && bindingOf(env, place)) return place;
   const database = databaseOf(env, shard);
   if (database === undefined) throw unmappedShardError(shard);
-  return { database, isConfirmed: false };
+  return database;
 }
 
 /** A statement that is prepared once its database is known. */
@@ -78,8 +67,11 @@ export function prepareIn(binding: D1Database, { query, values }: StatementText)
  */
 export async function runWhereServed(env: Env, shards: readonly number[], statements: readonly StatementText[]): Promise<D1Result[]> {
   const codes = JSON.stringify(shards.map(shardCode));
+  let database = placeOf(env, shards[0]!);
+  // Whether the former database has just named this one, so that the shard is complete here even if it is marked as arriving. A later call
+  // asks again: by then the shard may have moved back, and be arriving here once more.
+  let isConfirmed = false;
   for (let follows = 0; ; follows++) {
-    const { database, isConfirmed } = lookUp(env, shards[0]!);
     const binding = requireBinding(env, database);
     try {
       const guard = binding.prepare(GUARD).bind(codes, Number(isConfirmed));
@@ -88,7 +80,9 @@ export async function runWhereServed(env: Env, shards: readonly number[], statem
     } catch (error) {
       const [, state, code, other] = ELSEWHERE.exec(String(error)) ?? [];
       if (state === undefined) throw error;
-      found.set(Number.parseInt(code!, 16), { database: Number(other), isConfirmed: state === "left" });
+      database = Number(other);
+      isConfirmed = state === "left";
+      found.set(Number.parseInt(code!, 16), database);
       if (shards.length > 1 || follows === MAX_FOLLOWS) throw error;
     }
   }
