@@ -1,7 +1,7 @@
 import { exports } from "cloudflare:workers";
 import { type DeliveryMessage, sendDeliveryWakeUps } from "../events/outbox.ts";
 import { hasDatabase } from "../platform/db/bindings.ts";
-import { type Database, dbFor, groupByDatabase } from "../platform/db/client.ts";
+import { type Database, dbFor, groupByDatabase, runByDatabase } from "../platform/db/client.ts";
 import { log, logProblem } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import type { SendableDelivery } from "./attempt.ts";
@@ -95,9 +95,10 @@ export interface BatchRun {
 export async function sendDeliveries(run: BatchRun, ids: readonly string[]): Promise<string[]> {
   const nowMs = run.now();
   const lease = { nowMs, untilMs: nowMs + LEASE_MS };
-  const groups = groupByDatabase(run.env, new Set(ids), (id) => id, run.meter);
-  const claims = await Promise.allSettled(groups.map(({ db, rows }) => claim({ ...run, db }, rows, lease)));
-  const claimed = claims.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  const first = await claimAll(run, new Set(ids), lease);
+  // If shards of a group have moved, the first try has found where they are now.
+  const second = await claimAll(run, first.failed, lease);
+  const claimed = [...first.claimed, ...second.claimed];
   await Promise.all([
     sendDeliveryWakeUps(
       run.env.SLOW_DELIVERY_QUEUE,
@@ -109,7 +110,17 @@ export async function sendDeliveries(run: BatchRun, ids: readonly string[]): Pro
       lease,
     ),
   ]);
-  return groups.flatMap(({ rows }, at) => (claims[at]!.status === "rejected" ? rows : []));
+  return second.failed;
+}
+
+/** Claims deliveries in each of their databases. A database that fails does not stop the others. */
+async function claimAll(run: BatchRun, ids: Iterable<string>, lease: Lease): Promise<{ claimed: Claim[]; failed: string[] }> {
+  const groups = groupByDatabase(run.env, ids, (id) => id, run.meter);
+  const claims = await Promise.allSettled(groups.map(({ db, rows }) => claim({ ...run, db }, rows, lease)));
+  return {
+    claimed: claims.flatMap((result) => (result.status === "fulfilled" ? [result.value] : [])),
+    failed: groups.flatMap(({ rows }, at) => (claims[at]!.status === "rejected" ? rows : [])),
+  };
 }
 
 /** The result of a claim. The other deliveries are finished, not due yet, or leased by another run. */
@@ -195,8 +206,13 @@ async function sendConcurrently(run: BatchRun, sendable: SendableDelivery[], lea
   const limiter = new EndpointLimiter(sendable, MAX_CONCURRENCY_PER_ENDPOINT);
   const workers = Array.from({ length: Math.min(MAX_CONCURRENCY, sendable.length) }, () => sendOneByOne(run, limiter, lease));
   await Promise.all(workers);
-  const groups = groupByDatabase(run.env, limiter.remaining(), ({ id }) => id, run.meter);
-  await Promise.all(groups.map(({ db, rows }) => release({ ...run, db }, rows, limiter, lease)));
+  await runByDatabase(
+    run.env,
+    limiter.remaining(),
+    ({ id }) => id,
+    run.meter,
+    (db, rows) => release({ ...run, db }, rows, limiter, lease),
+  );
 }
 
 /** One worker of the batch. It ends with an attempt that continues in the background, because that connection is still open. */

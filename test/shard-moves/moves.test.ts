@@ -5,10 +5,11 @@ import { MOVED_TABLES } from "../../src/shard-moves/store.ts";
 import { readShards } from "../../src/platform/db/shard-map.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
+import { sendDeliveries } from "../../src/webhooks/consumer.ts";
 import { createAgent, createWorkspaceOn, envWith, learn, listen, newAddress, operate, send, type Workspace } from "../harness.ts";
 
 const before = { ...env };
-Object.assign(env, { SHARD_MAP: "0=DB, 1=DB_1, 10-25=DB" });
+Object.assign(env, { SHARD_MAP: "0=DB, 1=DB_1, 10-31=DB" });
 afterAll(() => void Object.assign(env, before));
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -275,7 +276,7 @@ test("a shard is found whatever the map says: before its move, during it and aft
   const { shard, workspace, ask: askAgain } = await prepare();
   await startMove(env, String(shard), 1, Date.now());
   const map = env.SHARD_MAP;
-  const early = map.replace("10-25=DB", "10-25=DB_1");
+  const early = map.replace("10-31=DB", "10-31=DB_1");
   const total = async () => (await workspace.call("GET", "/conversations")).body.total;
   await askAgain();
   Reflect.set(env, "SHARD_MAP", early);
@@ -300,6 +301,35 @@ test("a shard that moves again is used where it is, and not in the copy that is 
   const nameIn = (database: D1Database) => database.prepare("SELECT name FROM agents WHERE id = ?").bind(agent.id).first("name");
   expect([await nameIn(env.DB), await nameIn(env.DB_1)]).toEqual(["Renamed", agent.name]);
   await finish("DB_1");
+});
+
+test("after several shards have moved, lists of workspaces and batches of deliveries find them at once", async () => {
+  const [first, second] = [await prepare(), await prepare()];
+  const range = `${first.shard}-${second.shard}`;
+  for (const { workspace, ask: askAgain } of [first, second]) {
+    await listen(workspace);
+    await askAgain();
+  }
+  const pending = env.DB.prepare("SELECT id FROM deliveries WHERE workspace_id IN (?, ?)").bind(first.workspace.id, second.workspace.id);
+  const ids = (await pending.all<{ id: string }>()).results.map(({ id }) => id);
+  const moveBoth = async (to: string) => {
+    await operate("PUT", `/databases/${to}/shard-move`, { shards: range });
+    await finish(to);
+  };
+  const listed = (path: string) => send("GET", `/operator/v1${path}?limit=100`, { token: env.OPERATOR_TOKEN });
+  await moveBoth("DB_1");
+  expect((await listed("/workspaces")).status).toBe(200);
+  await moveBoth("DB");
+  expect((await listed("/usage")).status).toBe(200);
+  await moveBoth("DB_1");
+  const sent: string[] = [];
+  const keep = async ({ id }: { id: string }) => {
+    sent.push(id);
+    return "finished" as const;
+  };
+  expect(await sendDeliveries({ env, meter: new Meter(), queue: "fast", now: Date.now, send: keep }, ids)).toEqual([]);
+  expect(sent.toSorted()).toEqual(ids.toSorted());
+  expect(new Set(ids.map((id) => id.slice(-2))).size).toBe(2);
 });
 
 test("the cron and the audit log leave a copy alone that another database serves", async () => {

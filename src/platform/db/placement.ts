@@ -19,10 +19,10 @@ const found = new Map<number, number>();
 /** How often a batch follows a shard: from an outdated place to the map's, and from there to the shard's. */
 const MAX_FOLLOWS = 3;
 
-/** Fails if one of the shards is not served by this database. The message names the other database. */
-const GUARD = `SELECT json_extract('{}', 'shard_' || state || ' ' || shard || ' ' || other) FROM shard_moves
+/** Fails if this database does not serve some of the shards. The message names each of them with its other database. */
+const GUARD = `SELECT json_extract('{}', group_concat('shard_' || state || ' ' || shard || ' ' || other)) FROM shard_moves
   WHERE shard IN (SELECT value FROM json_each(?1)) AND (state = 'left' OR state = 'arriving' AND ?2 = 0)`;
-const ELSEWHERE = /shard_(left|arriving) ([0-9a-f]{2}) (\d+)/;
+const ELSEWHERE = /shard_(left|arriving) ([0-9a-f]{2}) (\d+)/g;
 
 /**
  * SQL condition: the shard of this workspace is served by this database, and its writes are not held. Statements on the rows of all
@@ -63,7 +63,7 @@ export function prepareIn(binding: D1Database, { query, values }: StatementText)
 
 /**
  * Runs a batch in the database that serves these shards, which were all found in the same one.
- * @throws Fault if the database is not bound. Error if one of several shards has moved: grouped again, they are found.
+ * @throws Fault if the database is not bound. Error if some of several shards have moved: grouped again, they are found.
  */
 export async function runWhereServed(env: Env, shards: readonly number[], statements: readonly StatementText[]): Promise<D1Result[]> {
   const codes = JSON.stringify(shards.map(shardCode));
@@ -78,12 +78,13 @@ export async function runWhereServed(env: Env, shards: readonly number[], statem
       const [, ...results] = await binding.batch([guard, ...statements.map((statement) => prepareIn(binding, statement))]);
       return results;
     } catch (error) {
-      const [, state, code, other] = ELSEWHERE.exec(String(error)) ?? [];
-      if (state === undefined) throw error;
-      database = Number(other);
-      isConfirmed = state === "left";
-      found.set(Number.parseInt(code!, 16), database);
-      if (shards.length > 1 || follows === MAX_FOLLOWS) throw error;
+      const elsewhere = [...String(error).matchAll(ELSEWHERE)];
+      for (const [, state, code, other] of elsewhere) {
+        database = Number(other);
+        isConfirmed = state === "left";
+        found.set(Number.parseInt(code!, 16), database);
+      }
+      if (elsewhere.length === 0 || shards.length > 1 || follows === MAX_FOLLOWS) throw error;
     }
   }
 }
