@@ -1,4 +1,4 @@
-import { eraseSomeRows, eraseWorkspace, WORKSPACE_TABLES } from "../operator/erasure-store.ts";
+import { eraseSomeRows } from "../operator/erasure-store.ts";
 import { databaseRegions } from "../platform/config.ts";
 import { bindingOf, boundDatabases, requireBinding } from "../platform/db/bindings.ts";
 import { type Database, wholeDatabase } from "../platform/db/client.ts";
@@ -17,6 +17,7 @@ import {
   deleteChangesOf,
   deleteCopy,
   eraseOtherRows,
+  eraseWorkspaceAndImport,
   findCopy,
   findWorkspaceOfShards,
   isInState,
@@ -27,6 +28,7 @@ import {
   saveProgress,
   markErased,
   type MoveRow,
+  OWNED_TABLES,
 } from "./store.ts";
 
 /*
@@ -270,9 +272,9 @@ async function eraseCopies(db: Database, shards: readonly string[], state: "left
       return true;
     }
     const isStill = isInState(shardCode(shardOf(workspace.id)), state);
-    const [first, ...rest] = eraseSomeRows(db, workspace.id, ROWS_PER_STEP, WORKSPACE_TABLES, isStill);
+    const [first, ...rest] = eraseSomeRows(db, workspace.id, ROWS_PER_STEP, OWNED_TABLES, isStill);
     const removed = await db.batch([first!, ...rest]);
-    if (removed.every((rows) => rows.length === 0)) await db.batch([eraseWorkspace(db, workspace.id, isStill)]);
+    if (removed.every((rows) => rows.length === 0)) await db.batch(eraseWorkspaceAndImport(db, workspace.id, isStill));
   }
   return false;
 }

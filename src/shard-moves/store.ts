@@ -6,7 +6,7 @@ import type { Database } from "../platform/db/client.ts";
 import type { SHARD_STATES } from "../platform/db/columns.ts";
 import { operatorAudit, shardChanges, shardCopies, shardMoves, workspaceImports, workspaces } from "../platform/db/schema.ts";
 import { exists, jsonIds } from "../platform/db/sql.ts";
-import { WORKSPACE_TABLES } from "../operator/erasure-store.ts";
+import { eraseWorkspace, WORKSPACE_TABLES } from "../operator/erasure-store.ts";
 
 /*
  * The SQL of moving logical shards from one database to another. It reads and writes whole rows of any table by their stored values, so it
@@ -29,10 +29,13 @@ export interface MovedTable {
   owner: string;
 }
 
-/** All tables with rows of workspaces. The workspaces come first, so that the copies of a cancelled move are found by them. */
+/** The tables whose rows are erased before those by which their workspace is found. */
+export const OWNED_TABLES = WORKSPACE_TABLES.filter((table) => table !== workspaceImports);
+
+/** All tables with rows of workspaces. The copies of a cancelled move are found by the workspaces and imports, which therefore come first. */
 export const MOVED_TABLES: readonly MovedTable[] = [
   toMovedTable(workspaces, workspaces.id),
-  ...[...WORKSPACE_TABLES, operatorAudit].map((table) => toMovedTable(table, table.workspaceId)),
+  ...[workspaceImports, ...OWNED_TABLES, operatorAudit].map((table) => toMovedTable(table, table.workspaceId)),
   // A table without a key never holds a row: its trigger stores what is inserted elsewhere.
 ].filter(({ key }) => key.length > 0);
 
@@ -336,13 +339,28 @@ export function listFormerShards(db: Database, beforeMs: number, limit: number) 
   return db.select({ shard: shardMoves.shard }).from(shardMoves).where(isFormer).limit(limit);
 }
 
-/** Finds a workspace of these shards in a database, which may have copies of them that are not served. */
+/**
+ * Finds a workspace with rows of these shards in a database, which may have copies of them that are not served. An import adds the row of
+ * the workspace itself last.
+ */
 export function findWorkspaceOfShards(db: Database, shards: readonly string[]) {
+  const isOfShards = (workspaceId: SQLiteColumn) => sql`substr(${workspaceId}, -2) IN ${jsonIds(shards)}`;
+  const { workspaceId, completedAt } = workspaceImports;
+  const imported = and(isOfShards(workspaceId), isNull(completedAt));
   return db
     .select({ id: workspaces.id })
     .from(workspaces)
-    .where(sql`substr(${workspaces.id}, -2) IN ${jsonIds(shards)}`)
+    .where(isOfShards(workspaces.id))
+    .unionAll(db.select({ id: workspaceId }).from(workspaceImports).where(imported))
     .limit(1);
+}
+
+/** Erases the rows by which a workspace is found, which must be the last ones, if a condition holds. */
+export function eraseWorkspaceAndImport(db: Database, workspaceId: string, condition: SQL) {
+  return [
+    eraseWorkspace(db, workspaceId, condition),
+    db.delete(workspaceImports).where(and(eq(workspaceImports.workspaceId, workspaceId), condition)),
+  ] as const;
 }
 
 /** SQL condition: the shard has this state in the database on which the statement runs. */

@@ -333,6 +333,24 @@ test("after several shards have moved, lists of workspaces and batches of delive
   expect(new Set(ids.map((id) => id.slice(-2))).size).toBe(2);
 });
 
+test("the copies of a workspace whose import is not finished are erased like others", async () => {
+  const { shard, workspace, ask: askAgain } = await prepare();
+  await askAgain();
+  await env.DB.prepare("DELETE FROM workspaces WHERE id = ?").bind(workspace.id).run();
+  const begin = "INSERT INTO workspace_imports (workspace_id, export_id, created_at) VALUES (?, 'x', 1)";
+  await env.DB.prepare(begin).bind(workspace.id).run();
+  const rows = await rowsIn(env.DB, workspace.id);
+  await startMove(env, String(shard), 1, Date.now());
+  while (countOf(await rowsIn(env.DB_1, workspace.id)) < 2) await continueStep();
+  while (!(await cancelMove(env, new Meter(), 1, Date.now())));
+  expect(countOf(await rowsIn(env.DB_1, workspace.id))).toBe(0);
+  await move(shard, "DB_1");
+  expect(await rowsIn(env.DB_1, workspace.id)).toEqual(rows);
+  await sweep(env, Date.now() + DAY_MS + 60_000);
+  expect(countOf(await rowsIn(env.DB, workspace.id))).toBe(0);
+  expect(countOf(await rowsIn(env.DB_1, workspace.id))).toBe(countOf(rows));
+});
+
 /** Adds empty workspaces of a shard to a database. */
 async function addWorkspaces(database: D1Database, shard: number, count: number): Promise<void> {
   const add =
