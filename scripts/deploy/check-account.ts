@@ -1,6 +1,6 @@
 import { WORKERS_AI_MODELS } from "../../src/models/limits.ts";
 import type { CloudflareApi, Reply } from "./api.ts";
-import { type Finding, missing, note, ok } from "./findings.ts";
+import { type Finding, missing, note, ok, taken } from "./findings.ts";
 import type { Project } from "./project.ts";
 import { type Index, indexProblem, type Queue } from "./resources.ts";
 
@@ -75,7 +75,7 @@ function nameFinding(worker: string, settings: WorkerSettings | undefined, queue
   const subject = `Worker ${worker}`;
   if (!settings) return ok(subject, "the name is free");
   if (isOwnWorker(settings, queues)) return ok(subject, "deployed before; it gets a new version");
-  return missing(subject, "the name is taken by another Worker: set another `name` in wrangler.toml");
+  return taken(subject, "the name belongs to another Worker: set another `name` in wrangler.toml");
 }
 
 /** Which of the databases exist. */

@@ -82,15 +82,18 @@ void describe("npm run deploy -- --check", { concurrency: 2 }, () => {
     }
   });
 
-  void test("an earlier deployment is distinguished from another Worker of the same name", async (t) => {
-    const { cloudflare, run } = await createHarness(t);
+  void test("an earlier deployment is distinguished from another Worker of the same name, which is not replaced even without the check", async (t) => {
+    const { cloudflare, run, runWith } = await createHarness(t);
     simulateEarlierDeployment(cloudflare);
     const again = await run(check);
     assert.equal(again.failure, undefined);
     assert.match(again.output, /Worker small: ok – deployed before/);
     assert.match(again.output, /Queues: ok – all 2 exist\n/);
+    assert.equal((await runWith(["--skip-check"], check)).failure, undefined);
     cloudflare.workers.hold([{ name: "DB", type: "d1" }], "v1");
-    assert.match((await run(check)).output, /Worker small: MISSING – the name is taken by another Worker/);
+    const other = await runWith(["--skip-check"], check);
+    assert.match(other.output, /Worker small: TAKEN – the name belongs to another Worker/);
+    assert.match(String(other.failure), /to be mended: Worker small\./);
   });
 
   void test("mail that is routed to the Worker needs subaddressing, since replies go to an address with a plus", async (t) => {

@@ -1,7 +1,7 @@
 import type { z } from "@hono/zod-openapi";
 import { type Auditor, type OperatorOperation, recordOperation } from "../administration/operator-audit-store.ts";
 import { closedDatabases, databaseRegions } from "../platform/config.ts";
-import { directoryDb, groupByDatabase, newOperation } from "../platform/db/client.ts";
+import { directoryDb, newOperation, runByDatabase } from "../platform/db/client.ts";
 import { newId } from "../platform/db/ids.ts";
 import { chooseShard, listOpenDatabases, listShards } from "../platform/db/shards.ts";
 import { databasesIn, shardsIn } from "../platform/objects.ts";
@@ -71,12 +71,16 @@ function withoutNulls<Values extends object>(values: Values | undefined) {
 export async function pageWorkspaces(env: Env, meter: Meter, page: { limit: number; offset: number }) {
   const directory = directoryDb(env, meter);
   const [entries, counts] = await directory.batch([listDirectory(directory, page), listShards(directory)]);
-  const rows = await Promise.all(
-    groupByDatabase(env, entries, (entry) => entry.workspaceId, meter).map(async ({ db, rows: group }) => {
+  const rows = await runByDatabase(
+    env,
+    entries,
+    (entry) => entry.workspaceId,
+    meter,
+    async (db, group) => {
       const ids = group.map((entry) => entry.workspaceId);
       const [found] = await db.batch([listWorkspaces(db, ids)]);
       return found;
-    }),
+    },
   );
   const byId = new Map(rows.flat().map((row) => [row.id, row]));
   const total = counts.reduce((sum, count) => sum + count.workspacesCount, 0);

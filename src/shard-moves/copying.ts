@@ -204,7 +204,7 @@ export class Copying {
     const { source, target } = this;
     const shard = this.remaining[0]!;
     try {
-      await changeState(source, shard, ["copying", "held"], { state: "held", held_until: now() + HOLD_MS }).run();
+      await changeState(source, [shard], ["copying", "held"], { state: "held", held_until: now() + HOLD_MS }).run();
       for (let batches = 0; (await this.copyChanges([shard], true)) > 0; batches++) {
         if (batches === MAX_HELD_BATCHES) return false;
       }
@@ -218,17 +218,17 @@ export class Copying {
       }
       const { results } = await changeState(
         source,
-        shard,
+        [shard],
         ["held"],
         { state: "left", left_at: now(), erased_at: null },
         HAS_NO_CHANGES,
       ).run();
       if (results.length === 0) return false;
     } finally {
-      await changeState(source, shard, ["held"], { state: "copying", held_until: null }).run();
+      await changeState(source, [shard], ["held"], { state: "copying", held_until: null }).run();
     }
     this.remaining.shift();
-    await changeState(target, shard, ["arriving"], { state: "here" }).run();
+    await changeState(target, [shard], ["arriving"], { state: "here" }).run();
     return true;
   }
 

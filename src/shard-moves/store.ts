@@ -5,8 +5,8 @@ import { shardCode } from "../platform/db/placement.ts";
 import type { Database } from "../platform/db/client.ts";
 import type { SHARD_STATES } from "../platform/db/columns.ts";
 import { operatorAudit, shardChanges, shardCopies, shardMoves, workspaceImports, workspaces } from "../platform/db/schema.ts";
-import { exists } from "../platform/db/sql.ts";
-import { WORKSPACE_TABLES } from "../operator/erasure-store.ts";
+import { exists, jsonIds } from "../platform/db/sql.ts";
+import { eraseWorkspace, WORKSPACE_TABLES } from "../operator/erasure-store.ts";
 
 /*
  * The SQL of moving logical shards from one database to another. It reads and writes whole rows of any table by their stored values, so it
@@ -29,10 +29,13 @@ export interface MovedTable {
   owner: string;
 }
 
-/** All tables with rows of workspaces. The workspaces come first, so that the copies of a cancelled move are found by them. */
+/** The tables whose rows are erased before those by which their workspace is found. */
+export const OWNED_TABLES = WORKSPACE_TABLES.filter((table) => table !== workspaceImports);
+
+/** All tables with rows of workspaces. The copies of a cancelled move are found by the workspaces and imports, which therefore come first. */
 export const MOVED_TABLES: readonly MovedTable[] = [
   toMovedTable(workspaces, workspaces.id),
-  ...[...WORKSPACE_TABLES, operatorAudit].map((table) => toMovedTable(table, table.workspaceId)),
+  ...[workspaceImports, ...OWNED_TABLES, operatorAudit].map((table) => toMovedTable(table, table.workspaceId)),
   // A table without a key never holds a row: its trigger stores what is inserted elsewhere.
 ].filter(({ key }) => key.length > 0);
 
@@ -307,10 +310,10 @@ export function markCopying(database: D1Database, shards: readonly number[], tar
     .bind(codesOf(shards), target);
 }
 
-/** Changes the state of a shard, if it is in one of these states. Returns the shard if it was. */
+/** Changes the state of those of the shards that are in one of these states. Returns them. */
 export function changeState(
   database: D1Database,
-  shard: number,
+  shards: readonly number[],
   from: readonly MoveRow["state"][],
   changes: Partial<Record<"state" | "held_until" | "left_at" | "erased_at", string | number | null>>,
   condition = "TRUE",
@@ -319,9 +322,10 @@ export function changeState(
   const set = names.map((name, at) => `${name} = ?${at + 3}`).join(", ");
   return database
     .prepare(
-      `UPDATE shard_moves SET ${set} WHERE shard = ?1 AND state IN (SELECT value FROM json_each(?2)) AND ${condition} RETURNING shard`,
+      `UPDATE shard_moves SET ${set} WHERE shard IN (SELECT value FROM json_each(?1)) AND state IN (SELECT value FROM json_each(?2))
+        AND ${condition} RETURNING shard`,
     )
-    .bind(shardCode(shard), JSON.stringify(from), ...Object.values(changes));
+    .bind(codesOf(shards), JSON.stringify(from), ...Object.values(changes));
 }
 
 /** The condition of `changeState` that every change of the shard was copied. */
@@ -335,13 +339,28 @@ export function listFormerShards(db: Database, beforeMs: number, limit: number) 
   return db.select({ shard: shardMoves.shard }).from(shardMoves).where(isFormer).limit(limit);
 }
 
-/** Finds a workspace of a shard in a database, which may have a copy of the shard that is not served. */
-export function findWorkspaceOfShard(db: Database, shard: string) {
+/**
+ * Finds a workspace with rows of these shards in a database, which may have copies of them that are not served. An import adds the row of
+ * the workspace itself last.
+ */
+export function findWorkspaceOfShards(db: Database, shards: readonly string[]) {
+  const isOfShards = (workspaceId: SQLiteColumn) => sql`substr(${workspaceId}, -2) IN ${jsonIds(shards)}`;
+  const { workspaceId, completedAt } = workspaceImports;
+  const imported = and(isOfShards(workspaceId), isNull(completedAt));
   return db
     .select({ id: workspaces.id })
     .from(workspaces)
-    .where(sql`substr(${workspaces.id}, -2) = ${shard}`)
+    .where(isOfShards(workspaces.id))
+    .unionAll(db.select({ id: workspaceId }).from(workspaceImports).where(imported))
     .limit(1);
+}
+
+/** Erases the rows by which a workspace is found, which must be the last ones, if a condition holds. */
+export function eraseWorkspaceAndImport(db: Database, workspaceId: string, condition: SQL) {
+  return [
+    eraseWorkspace(db, workspaceId, condition),
+    db.delete(workspaceImports).where(and(eq(workspaceImports.workspaceId, workspaceId), condition)),
+  ] as const;
 }
 
 /** SQL condition: the shard has this state in the database on which the statement runs. */
@@ -349,12 +368,12 @@ export function isInState(shard: string, state: MoveRow["state"]): SQL {
   return exists(shardMoves, eq(shardMoves.shard, shard), eq(shardMoves.state, state));
 }
 
-/** Erases the rows of a shard that outlive a workspace or precede it, if a condition holds. */
-export function eraseOtherRows(db: Database, shard: string, condition: SQL) {
-  const isOfShard = (workspaceId: SQLiteColumn) => and(sql`substr(${workspaceId}, -2) = ${shard}`, condition);
+/** Erases the rows that outlive a workspace or precede it, of those of the shards that have this state. */
+export function eraseOtherRows(db: Database, shards: readonly string[], state: MoveRow["state"]) {
+  const inState = sql`(SELECT shard FROM ${shardMoves} WHERE state = ${state} AND shard IN ${jsonIds(shards)})`;
   return [
-    db.delete(operatorAudit).where(isOfShard(operatorAudit.workspaceId)),
-    db.delete(workspaceImports).where(isOfShard(workspaceImports.workspaceId)),
+    db.delete(operatorAudit).where(sql`substr(${operatorAudit.workspaceId}, -2) IN ${inState}`),
+    db.delete(workspaceImports).where(sql`substr(${workspaceImports.workspaceId}, -2) IN ${inState}`),
   ] as const;
 }
 

@@ -1,7 +1,7 @@
 import { exports } from "cloudflare:workers";
 import { type DeliveryMessage, sendDeliveryWakeUps } from "../events/outbox.ts";
 import { hasDatabase } from "../platform/db/bindings.ts";
-import { type Database, dbFor, groupByDatabase } from "../platform/db/client.ts";
+import { type Database, dbFor, groupByDatabase, runByDatabase } from "../platform/db/client.ts";
 import { log, logProblem } from "../platform/telemetry/log.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import type { SendableDelivery } from "./attempt.ts";
@@ -26,7 +26,8 @@ import { isSlow, SLOW_MS } from "./retry-schedule.ts";
  *    (events/outbox.ts). After the commit, `wakeDeliveries` sends a wake-up with each id to the queue.
  * 2. This consumer claims the deliveries of a batch of wake-ups: it leases those that are due. It cancels those whose
  *    endpoint is disabled or whose plan has no webhooks.
- * 3. It sends the others concurrently, within limits, each in an invocation of its own (attempt.ts): a signed POST.
+ * 3. It sends the others concurrently, within limits, each in an invocation of its own (attempt.ts): a signed POST. One that
+ *    waits for longer than a second is read again before.
  * 4. The attempt is recorded. A success ends the delivery. A failure schedules the next attempt (retry-schedule.ts) with
  *    a delayed wake-up; after the last attempt the delivery fails. An endpoint that keeps failing is disabled.
  * 5. The sweep rescues deliveries whose wake-up was lost or whose consumer was interrupted (sweep.ts).
@@ -41,6 +42,8 @@ const LEASE_MS = 90_000;
 const MAX_ATTEMPT_MS = 30_000;
 /** How long a batch waits for one response. The fast queue stops waiting after a second; the attempt continues in the background. */
 const MAX_WAIT_MS: Record<DeliveryQueue, number> = { fast: SLOW_MS, slow: MAX_ATTEMPT_MS };
+/** How long after its claim a delivery is sent as it was read. A later one is read again, because its endpoint or payload may have changed. */
+const MAX_AGE_MS = 1_000;
 /** The delay of wake-ups whose database failed. */
 const RETRY_SECONDS = 10;
 
@@ -95,9 +98,10 @@ export interface BatchRun {
 export async function sendDeliveries(run: BatchRun, ids: readonly string[]): Promise<string[]> {
   const nowMs = run.now();
   const lease = { nowMs, untilMs: nowMs + LEASE_MS };
-  const groups = groupByDatabase(run.env, new Set(ids), (id) => id, run.meter);
-  const claims = await Promise.allSettled(groups.map(({ db, rows }) => claim({ ...run, db }, rows, lease)));
-  const claimed = claims.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  const first = await claimAll(run, new Set(ids), lease);
+  // If shards of a group have moved, the first try has found where they are now.
+  const second = await claimAll(run, first.failed, lease);
+  const claimed = [...first.claimed, ...second.claimed];
   await Promise.all([
     sendDeliveryWakeUps(
       run.env.SLOW_DELIVERY_QUEUE,
@@ -109,7 +113,17 @@ export async function sendDeliveries(run: BatchRun, ids: readonly string[]): Pro
       lease,
     ),
   ]);
-  return groups.flatMap(({ rows }, at) => (claims[at]!.status === "rejected" ? rows : []));
+  return second.failed;
+}
+
+/** Claims deliveries in each of their databases. A database that fails does not stop the others. */
+async function claimAll(run: BatchRun, ids: Iterable<string>, lease: Lease): Promise<{ claimed: Claim[]; failed: string[] }> {
+  const groups = groupByDatabase(run.env, ids, (id) => id, run.meter);
+  const claims = await Promise.allSettled(groups.map(({ db, rows }) => claim({ ...run, db }, rows, lease)));
+  return {
+    claimed: claims.flatMap((result) => (result.status === "fulfilled" ? [result.value] : [])),
+    failed: groups.flatMap(({ rows }, at) => (claims[at]!.status === "rejected" ? rows : [])),
+  };
 }
 
 /** The result of a claim. The other deliveries are finished, not due yet, or leased by another run. */
@@ -133,8 +147,21 @@ async function claim({ db, queue }: BatchRun & { db: Database }, ids: readonly s
     listPayloads(db, ids),
   ]);
   const leasedIds = new Set(claimed.map(({ id }) => id));
-  const payloadByEvent = new Map(payloads.map(({ eventId, payload }) => [eventId, payload]));
   const [leased, others] = [pending.filter(({ id }) => leasedIds.has(id)), pending.filter(({ id }) => !leasedIds.has(id))];
+  const sendable = await cancelUnsendable(db, leased, payloads, lease);
+  // The slow queue skips only those of a workspace that is being imported, which the sweep wakes afterwards.
+  const forSlowQueue = queue === "slow" ? [] : idsOf(others.filter((delivery) => isForSlowQueue(delivery, lease.nowMs)));
+  return { sendable, forSlowQueue };
+}
+
+/** Cancels those of the leased deliveries that may not be sent; returns the others. */
+async function cancelUnsendable(
+  db: Database,
+  leased: readonly PendingDelivery[],
+  payloads: Awaited<ReturnType<typeof listPayloads>>,
+  lease: Lease,
+): Promise<SendableDelivery[]> {
+  const payloadByEvent = new Map(payloads.map(({ eventId, payload }) => [eventId, payload]));
   const sendable = leased.flatMap((delivery) => toSendable(delivery, payloadByEvent) ?? []);
   const sendableIds = new Set(idsOf(sendable));
   const unsendable = idsOf(leased).filter((id) => !sendableIds.has(id));
@@ -142,7 +169,24 @@ async function claim({ db, queue }: BatchRun & { db: Database }, ids: readonly s
     await db.batch(cancelLeasedDeliveries(db, unsendable, lease.untilMs, lease.nowMs));
     log("webhook_deliveries_given_up", { error: "endpoint_disabled", delivery_ids: unsendable });
   }
-  return { sendable, forSlowQueue: idsOf(others.filter((delivery) => isForSlowQueue(delivery, lease.nowMs))) };
+  return sendable;
+}
+
+/**
+ * Reads a claimed delivery again. Returns undefined if it may not be sent any more. If the database fails, the sweep rescues it once its
+ * lease has expired.
+ */
+async function readAgain(run: BatchRun, { id, workspaceId }: SendableDelivery, lease: Lease): Promise<SendableDelivery | undefined> {
+  const db = dbFor(run.env, id, run.meter);
+  try {
+    const [pending, payloads] = await db.batch([listPendingDeliveries(db, [id]), listPayloads(db, [id])]);
+    const leased = pending.filter(({ leaseUntil }) => leaseUntil === lease.untilMs);
+    const [delivery] = await cancelUnsendable(db, leased, payloads, { ...lease, nowMs: run.now() });
+    return delivery;
+  } catch (error) {
+    logProblem("delivery_sender_failed", { workspace_id: workspaceId, delivery_id: id }, error);
+    return undefined;
+  }
 }
 
 /** The delivery with everything that is needed to send it; undefined when it may not be sent. A disabled endpoint still gets tests. */
@@ -165,8 +209,13 @@ async function sendConcurrently(run: BatchRun, sendable: SendableDelivery[], lea
   const limiter = new EndpointLimiter(sendable, MAX_CONCURRENCY_PER_ENDPOINT);
   const workers = Array.from({ length: Math.min(MAX_CONCURRENCY, sendable.length) }, () => sendOneByOne(run, limiter, lease));
   await Promise.all(workers);
-  const groups = groupByDatabase(run.env, limiter.remaining(), ({ id }) => id, run.meter);
-  await Promise.all(groups.map(({ db, rows }) => release({ ...run, db }, rows, limiter, lease)));
+  await runByDatabase(
+    run.env,
+    limiter.remaining(),
+    ({ id }) => id,
+    run.meter,
+    (db, rows) => release({ ...run, db }, rows, limiter, lease),
+  );
 }
 
 /** One worker of the batch. It ends with an attempt that continues in the background, because that connection is still open. */
@@ -174,7 +223,8 @@ async function sendOneByOne(run: BatchRun, limiter: EndpointLimiter<SendableDeli
   while (run.now() < lease.untilMs - MAX_ATTEMPT_MS) {
     const delivery = limiter.start();
     if (!delivery) return;
-    const state = await run.send(delivery, MAX_WAIT_MS[run.queue]);
+    const current = run.now() - lease.nowMs > MAX_AGE_MS ? await readAgain(run, delivery, lease) : delivery;
+    const state = current ? await run.send(current, MAX_WAIT_MS[run.queue]) : "finished";
     if (state === "running") {
       limiter.block(delivery);
       const db = dbFor(run.env, delivery.id, run.meter);

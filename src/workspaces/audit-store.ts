@@ -119,7 +119,7 @@ export function listAuditEntries(db: Database, workspaceId: string, filter: Audi
     .where(and(...conditions(workspaceId, filter), cursor && lt(auditLog.id, cursor.id)))
     .orderBy(desc(auditLog.id))
     .limit(limit + 1)
-    .offset(cursor ? 0 : offset);
+    .offset(offset);
 }
 
 /** Counts the entries of a list. Without filters, their number is kept. */

@@ -2,13 +2,15 @@ import { env } from "cloudflare:workers";
 import { afterAll, expect, test, vi } from "vitest";
 import { cancelMove, continueMove, startMove } from "../../src/shard-moves/moves.ts";
 import { MOVED_TABLES } from "../../src/shard-moves/store.ts";
+import { newId } from "../../src/platform/db/ids.ts";
 import { readShards } from "../../src/platform/db/shard-map.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
-import { sweep } from "../../src/sweep/sweep.ts";
+import { sweep, sweepDatabase } from "../../src/sweep/sweep.ts";
+import { sendDeliveries } from "../../src/webhooks/consumer.ts";
 import { createAgent, createWorkspaceOn, envWith, learn, listen, newAddress, operate, send, type Workspace } from "../harness.ts";
 
 const before = { ...env };
-Object.assign(env, { SHARD_MAP: "0=DB, 1=DB_1, 10-25=DB" });
+Object.assign(env, { SHARD_MAP: "0=DB, 1=DB_1, 10-255=DB" });
 afterAll(() => void Object.assign(env, before));
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -275,7 +277,7 @@ test("a shard is found whatever the map says: before its move, during it and aft
   const { shard, workspace, ask: askAgain } = await prepare();
   await startMove(env, String(shard), 1, Date.now());
   const map = env.SHARD_MAP;
-  const early = map.replace("10-25=DB", "10-25=DB_1");
+  const early = map.replace("10-255=DB", "10-255=DB_1");
   const total = async () => (await workspace.call("GET", "/conversations")).body.total;
   await askAgain();
   Reflect.set(env, "SHARD_MAP", early);
@@ -288,6 +290,116 @@ test("a shard is found whatever the map says: before its move, during it and aft
     expect(await total()).toBe(2);
   }
   Reflect.set(env, "SHARD_MAP", map);
+});
+
+test("a shard that moves again is used where it is, and not in the copy that is being made where it was before", async () => {
+  const { shard, workspace, agent } = await prepare();
+  await move(shard, "DB_1");
+  expect((await workspace.call("GET", "/conversations")).status).toBe(200);
+  await move(shard, "DB");
+  await startMove(env, String(shard), 1, Date.now());
+  await workspace.call("PATCH", `/agents/${agent.id}`, { name: "Renamed" });
+  const nameIn = (database: D1Database) => database.prepare("SELECT name FROM agents WHERE id = ?").bind(agent.id).first("name");
+  expect([await nameIn(env.DB), await nameIn(env.DB_1)]).toEqual(["Renamed", agent.name]);
+  await finish("DB_1");
+});
+
+test("after several shards have moved, lists of workspaces and batches of deliveries find them at once", async () => {
+  const [first, second] = [await prepare(), await prepare()];
+  const range = `${first.shard}-${second.shard}`;
+  for (const { workspace, ask: askAgain } of [first, second]) {
+    await listen(workspace);
+    await askAgain();
+  }
+  const pending = env.DB.prepare("SELECT id FROM deliveries WHERE workspace_id IN (?, ?)").bind(first.workspace.id, second.workspace.id);
+  const ids = (await pending.all<{ id: string }>()).results.map(({ id }) => id);
+  const moveBoth = async (to: string) => {
+    await operate("PUT", `/databases/${to}/shard-move`, { shards: range });
+    await finish(to);
+  };
+  const listed = (path: string) => send("GET", `/operator/v1${path}?limit=100`, { token: env.OPERATOR_TOKEN });
+  await moveBoth("DB_1");
+  expect((await listed("/workspaces")).status).toBe(200);
+  await moveBoth("DB");
+  expect((await listed("/usage")).status).toBe(200);
+  await moveBoth("DB_1");
+  const sent: string[] = [];
+  const keep = async ({ id }: { id: string }) => {
+    sent.push(id);
+    return "finished" as const;
+  };
+  expect(await sendDeliveries({ env, meter: new Meter(), queue: "fast", now: Date.now, send: keep }, ids)).toEqual([]);
+  expect(sent.toSorted()).toEqual(ids.toSorted());
+  expect(new Set(ids.map((id) => id.slice(-2))).size).toBe(2);
+});
+
+test("the copies of a workspace whose import is not finished are erased like others", async () => {
+  const { shard, workspace, ask: askAgain } = await prepare();
+  await askAgain();
+  await env.DB.prepare("DELETE FROM workspaces WHERE id = ?").bind(workspace.id).run();
+  const begin = "INSERT INTO workspace_imports (workspace_id, export_id, created_at) VALUES (?, 'x', 1)";
+  await env.DB.prepare(begin).bind(workspace.id).run();
+  const rows = await rowsIn(env.DB, workspace.id);
+  await startMove(env, String(shard), 1, Date.now());
+  while (countOf(await rowsIn(env.DB_1, workspace.id)) < 2) await continueStep();
+  while (!(await cancelMove(env, new Meter(), 1, Date.now())));
+  expect(countOf(await rowsIn(env.DB_1, workspace.id))).toBe(0);
+  await move(shard, "DB_1");
+  expect(await rowsIn(env.DB_1, workspace.id)).toEqual(rows);
+  await sweep(env, Date.now() + DAY_MS + 60_000);
+  expect(countOf(await rowsIn(env.DB, workspace.id))).toBe(0);
+  expect(countOf(await rowsIn(env.DB_1, workspace.id))).toBe(countOf(rows));
+});
+
+/** Adds empty workspaces of a shard to a database. */
+async function addWorkspaces(database: D1Database, shard: number, count: number): Promise<void> {
+  const add =
+    "INSERT INTO workspaces (id, name, slug, plan, created_at, updated_at) SELECT value, 'Empty', value, 'free', 1, 1 FROM json_each(?)";
+  const ids = Array.from({ length: count }, () => newId(shard, Date.now()));
+  await database.prepare(add).bind(JSON.stringify(ids)).run();
+}
+
+/** Runs something that erases copies until it is done. Each time it may take as many statements as the platform allows an invocation. */
+async function runWithin1000Statements(run: (env: Env) => Promise<boolean>): Promise<void> {
+  for (let isDone = false; !isDone;) {
+    let statements = 0;
+    const counted = (database: D1Database) => ({
+      prepare: (text: string) => {
+        statements++;
+        return database.prepare(text);
+      },
+      batch: (batch: D1PreparedStatement[]) => database.batch(batch),
+    });
+    isDone = await run(envWith({ DB: counted(env.DB), DB_1: counted(env.DB_1) }));
+    expect(statements).toBeLessThan(1_000);
+  }
+}
+
+test("cancelling a move of many shards takes no more statements than the platform allows", async () => {
+  const shard = ++lastShard;
+  await startMove(env, `${shard}-255`, 1, Date.now());
+  await addWorkspaces(env.DB_1, shard, 10);
+  await addWorkspaces(env.DB_1, 255, 10);
+  await runWithin1000Statements(async (counted) => (await cancelMove(counted, new Meter(), 1, Date.now()))!);
+  const left = "SELECT count(*) AS n FROM workspaces WHERE name = 'Empty'";
+  expect(await env.DB_1.prepare(left).first("n")).toBe(0);
+  const arriving = "SELECT count(*) AS n FROM shard_moves WHERE state = 'arriving'";
+  expect(await env.DB_1.prepare(arriving).first("n")).toBe(0);
+});
+
+test("erasing former shards takes no more statements than the platform allows", async () => {
+  const shards = [253, 254, 255];
+  for (const shard of shards) {
+    await addWorkspaces(env.DB, shard, 7);
+    const left = "INSERT OR REPLACE INTO shard_moves (shard, state, other, left_at) VALUES (?, 'left', 1, 0)";
+    await env.DB.prepare(left).bind(shard.toString(16)).run();
+  }
+  const unerased = "SELECT count(*) AS n FROM shard_moves WHERE left_at = 0 AND erased_at IS NULL";
+  await runWithin1000Statements(async (counted) => {
+    await sweepDatabase(counted, 0, Date.now());
+    return (await env.DB.prepare(unerased).first("n")) === 0;
+  });
+  expect(await env.DB.prepare("SELECT count(*) AS n FROM workspaces WHERE name = 'Empty'").first("n")).toBe(0);
 });
 
 test("the cron and the audit log leave a copy alone that another database serves", async () => {

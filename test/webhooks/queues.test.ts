@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import type { SendableDelivery } from "../../src/webhooks/attempt.ts";
 import { sendDeliveries } from "../../src/webhooks/consumer.ts";
-import { createWorkspace, createWorkspaceOn } from "../harness.ts";
+import { createWorkspace, createWorkspaceOn, query } from "../harness.ts";
 import { behaveAt, receivedBy } from "../outbound.ts";
-import { addEvent, addReceiver, createReceiver, deliveryOf, endpointOf, SECOND, DeliverySimulation } from "./simulation.ts";
+import { addEvent, addReceiver, createReceiver, deliveryOf, endpointOf, MINUTE, SECOND, DeliverySimulation } from "./simulation.ts";
 
 const idsOf = (queued: { id: string }[]) => queued.map(({ id }) => id).sort();
 
@@ -131,6 +131,34 @@ test("a delivery that cannot be attempted within the lease is released", async (
   expect(simulation.queued.slice(ids.length).map(({ queue, id }) => [queue, id])).toEqual(left.map((id) => ["slow", id]));
 });
 
+test.each([
+  ["is sent to the endpoint's new address", "UPDATE webhook_endpoints SET url = 'https://new.example/' WHERE id = ?1", true, "pending"],
+  ["is cancelled if the endpoint was disabled", "UPDATE webhook_endpoints SET enabled = FALSE WHERE id = ?1", false, "failed"],
+  ["is cancelled if the endpoint was deleted", "DELETE FROM webhook_endpoints WHERE id = ?1", false, "failed"],
+  ["is not sent if it was erased", "DELETE FROM deliveries WHERE webhook_id = ?1", false, undefined],
+  ["is left to another run that leased it", "UPDATE deliveries SET lease_until = 1 WHERE webhook_id = ?1", false, "pending"],
+])("a delivery that waits in its batch for longer than a second %s", async (_, change, isSent, status) => {
+  const receiver = await createReceiver();
+  const simulation = new DeliverySimulation(Date.now());
+  const ids = await simulation.emit([receiver, receiver, receiver]);
+  const sent = new Map<string, string>();
+  const changed = Promise.withResolvers<void>();
+  await simulation.batch("slow", ids, async ({ id, endpoint }) => {
+    sent.set(id, endpoint.url);
+    // Two are open at a time.
+    if (sent.size === 2) {
+      simulation.nowMs += 2 * SECOND;
+      await query(receiver.id, change, receiver.id);
+      changed.resolve();
+    }
+    await changed.promise;
+    return "finished";
+  });
+  expect([...sent.values()]).toEqual([receiver.url, receiver.url, ...(isSent ? ["https://new.example/"] : [])]);
+  const third = ids.find((id) => ![...sent.keys()].slice(0, 2).includes(id))!;
+  expect((await deliveryOf(third))?.status).toBe(status);
+});
+
 test("a batch of a hundred deliveries is claimed in one round trip for each database", async () => {
   const simulation = new DeliverySimulation(Date.now());
   const ids: string[] = [];
@@ -173,6 +201,23 @@ test("the sender returns after the maximum wait, and the attempt continues in th
   expect(await deliveryOf(id)).toMatchObject({ status: "pending" });
   await behaveAt(receiver.host, {});
   await expect.poll(async () => (await deliveryOf(id)).status).toBe("succeeded");
+});
+
+test("a delivery to a slow endpoint waits for the sweep while its workspace is imported", async () => {
+  const receiver = await createReceiver({ failure_streak: 1 });
+  await behaveAt(receiver.host, {});
+  const simulation = new DeliverySimulation(Date.now());
+  const ids = await simulation.emit([receiver]);
+  const { id } = receiver.workspace;
+  await query(id, "INSERT INTO workspace_imports (workspace_id, export_id, created_at) VALUES (?, 'x', 1)", id);
+  await simulation.batch("slow", ids);
+  expect(simulation.queued).toMatchObject([{ queue: "fast" }]);
+  await query(id, "UPDATE workspace_imports SET completed_at = 2 WHERE workspace_id = ?", id);
+  simulation.crash();
+  simulation.nowMs += MINUTE + SECOND;
+  await simulation.sweep();
+  await simulation.runUntil(simulation.nowMs);
+  expect(await receivedBy(receiver.host)).toHaveLength(1);
 });
 
 test("a slow endpoint that responds quickly is fast again", async () => {

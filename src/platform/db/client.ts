@@ -1,6 +1,7 @@
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import type { Meter } from "../telemetry/meter.ts";
 import { requireBinding } from "./bindings.ts";
+import { SHARD_IS_MOVING } from "./database-errors.ts";
 import { newId, shardOf } from "./ids.ts";
 import { placeOf, prepareIn, runWhereServed, type StatementText } from "./placement.ts";
 
@@ -54,6 +55,28 @@ export function groupByDatabase<Row>(
     const shards = [...new Set(group.map((row) => shardOf(idOf(row))))];
     return { db: dbOfShards(env, shards, meter), rows: group };
   });
+}
+
+/**
+ * Works on records in one group for each database. If some shards of a group have moved, its records are grouped and worked on once more.
+ * @param work runs one batch, which then had no effect.
+ */
+export async function runByDatabase<Row, Result>(
+  env: Env,
+  rows: Iterable<Row>,
+  idOf: (row: Row) => string,
+  meter: Meter,
+  work: (db: Database, rows: Row[]) => Promise<Result>,
+): Promise<Result[]> {
+  const groups = groupByDatabase(env, rows, idOf, meter).map(async ({ db, rows: group }) => {
+    try {
+      return [await work(db, group)];
+    } catch (error) {
+      if (!SHARD_IS_MOVING.test(String(error))) throw error;
+      return Promise.all(groupByDatabase(env, group, idOf, meter).map((again) => work(again.db, again.rows)));
+    }
+  });
+  return (await Promise.all(groups)).flat();
 }
 
 function dbOfShards(env: Env, shards: readonly number[], meter: Meter): Database {

@@ -79,7 +79,7 @@ function composeId(bytes: Uint8Array, atMs: number, randomA: number, shard: numb
 
 /** Returns a prefix that sorts before every id created at `atMs` or later, and after every earlier one. */
 export function firstIdAt(atMs: number): string {
-  return composeId(new Uint8Array(16), atMs, 0, 0).slice(0, TIME_LENGTH);
+  return composeId(new Uint8Array(16), Math.max(0, atMs), 0, 0).slice(0, TIME_LENGTH);
 }
 
 /** Returns the time in an id, in Unix milliseconds. */

@@ -13,23 +13,16 @@ import { unmappedShardError } from "./database-errors.ts";
  * other database. So no batch reads or writes a former copy, however old the configuration of its isolate is.
  */
 
-/** Where an isolate last found shards that are not where the map says. The guard corrects an entry that is out of date. */
-const found = new Map<number, Place>();
-
-/** A place to look for a shard. */
-interface Place {
-  database: number;
-  /** Whether the former database said that the shard has left for this one, so that it is complete here even if it is marked as arriving. */
-  isConfirmed: boolean;
-}
+/** The databases in which an isolate last found shards that are not where the map says. The guard corrects an entry that is out of date. */
+const found = new Map<number, number>();
 
 /** How often a batch follows a shard: from an outdated place to the map's, and from there to the shard's. */
 const MAX_FOLLOWS = 3;
 
-/** Fails if one of the shards is not served by this database. The message names the other database. */
-const GUARD = `SELECT json_extract('{}', 'shard_' || state || ' ' || shard || ' ' || other) FROM shard_moves
+/** Fails if this database does not serve some of the shards. The message names each of them with its other database. */
+const GUARD = `SELECT json_extract('{}', group_concat('shard_' || state || ' ' || shard || ' ' || other)) FROM shard_moves
   WHERE shard IN (SELECT value FROM json_each(?1)) AND (state = 'left' OR state = 'arriving' AND ?2 = 0)`;
-const ELSEWHERE = /shard_(left|arriving) ([0-9a-f]{2}) (\d+)/;
+const ELSEWHERE = /shard_(left|arriving) ([0-9a-f]{2}) (\d+)/g;
 
 /**
  * SQL condition: the shard of this workspace is served by this database, and its writes are not held. Statements on the rows of all
@@ -50,15 +43,11 @@ export function shardCode(shard: number): string {
  * @throws Fault if the map leaves the shard out.
  */
 export function placeOf(env: Env, shard: number): number {
-  return lookUp(env, shard).database;
-}
-
-function lookUp(env: Env, shard: number): Place {
   const place = found.get(shard);
-  if (place && bindingOf(env, place.database)) return place;
+  if (place !== undefined && bindingOf(env, place)) return place;
   const database = databaseOf(env, shard);
   if (database === undefined) throw unmappedShardError(shard);
-  return { database, isConfirmed: false };
+  return database;
 }
 
 /** A statement that is prepared once its database is known. */
@@ -74,22 +63,28 @@ export function prepareIn(binding: D1Database, { query, values }: StatementText)
 
 /**
  * Runs a batch in the database that serves these shards, which were all found in the same one.
- * @throws Fault if the database is not bound. Error if one of several shards has moved: grouped again, they are found.
+ * @throws Fault if the database is not bound. Error if some of several shards have moved: grouped again, they are found.
  */
 export async function runWhereServed(env: Env, shards: readonly number[], statements: readonly StatementText[]): Promise<D1Result[]> {
   const codes = JSON.stringify(shards.map(shardCode));
+  let database = placeOf(env, shards[0]!);
+  // Whether the former database has just named this one, so that the shard is complete here even if it is marked as arriving. A later call
+  // asks again: by then the shard may have moved back, and be arriving here once more.
+  let isConfirmed = false;
   for (let follows = 0; ; follows++) {
-    const { database, isConfirmed } = lookUp(env, shards[0]!);
     const binding = requireBinding(env, database);
     try {
       const guard = binding.prepare(GUARD).bind(codes, Number(isConfirmed));
       const [, ...results] = await binding.batch([guard, ...statements.map((statement) => prepareIn(binding, statement))]);
       return results;
     } catch (error) {
-      const [, state, code, other] = ELSEWHERE.exec(String(error)) ?? [];
-      if (state === undefined) throw error;
-      found.set(Number.parseInt(code!, 16), { database: Number(other), isConfirmed: state === "left" });
-      if (shards.length > 1 || follows === MAX_FOLLOWS) throw error;
+      const elsewhere = [...String(error).matchAll(ELSEWHERE)];
+      for (const [, state, code, other] of elsewhere) {
+        database = Number(other);
+        isConfirmed = state === "left";
+        found.set(Number.parseInt(code!, 16), database);
+      }
+      if (elsewhere.length === 0 || shards.length > 1 || follows === MAX_FOLLOWS) throw error;
     }
   }
 }

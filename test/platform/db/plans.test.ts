@@ -343,7 +343,10 @@ const MEANT_SCANS: Record<string, string[]> = {
   "shard-moves/store.listFormerShards": ["SCAN shard_moves"],
   // These read the ids of a database's workspaces, of which there are thousands at most, or of its audit log, which is bounded.
   "platform/db/shards.listOwnShards": ["SCAN workspaces USING COVERING INDEX sqlite_autoindex_workspaces_1"],
-  "shard-moves/store.findWorkspaceOfShard": ["SCAN workspaces USING COVERING INDEX sqlite_autoindex_workspaces_1"],
+  "shard-moves/store.findWorkspaceOfShards": [
+    "SCAN workspaces USING COVERING INDEX sqlite_autoindex_workspaces_1",
+    "SCAN workspace_imports",
+  ],
   "shard-moves/store.eraseOtherRows": ["SCAN operator_audit", "SCAN workspace_imports"],
   // The operator's page of all workspaces, in the index's order: it ends at the page's end.
   "operator/store.listDirectory": ["SCAN workspace_directory USING INDEX sqlite_autoindex_workspace_directory_1"],
