@@ -122,7 +122,7 @@ export function listOwnAgents(db: Database, workspaceId: string, agentIds: reado
 
 /** Lists the agents, sources and curated answers of a workspace. */
 export function listKnowledge(db: Database, workspaceId: string) {
-  const idsOf = <Table extends typeof agents | typeof sources | typeof answers>(table: Table) =>
+  const idsOf = (table: typeof agents | typeof sources | typeof answers) =>
     db
       .select({ id: sql<string>`${table.id}` })
       .from(table as SQLiteTable)
