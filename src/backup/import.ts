@@ -273,7 +273,14 @@ async function finishImport(
 async function removeUnlisted(op: OperatorOperation): Promise<void> {
   const [own, sources, answers] = await op.db.batch(listKnowledge(op.db, op.workspaceId));
   const listed = [...sources, ...answers].map(({ id }) => id);
-  for (const { id } of own) await knowledgeIndexOf(op, id).removeOthers(listed);
+  for (const { id } of own) {
+    await knowledgeIndexOf(op, id)
+      .removeOthers(listed)
+      .catch((error: unknown) => {
+        // Objects of 1.0.0 lack the method, and keep this knowledge.
+        if (!/does not implement/.test(String(error))) throw error;
+      });
+  }
 }
 
 /** Cancels an unfinished import; its records are erased in the background. @returns whether there was one. */

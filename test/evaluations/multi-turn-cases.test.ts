@@ -461,9 +461,13 @@ describe("a conversation", () => {
 
 test("cases are compared by their messages, their persona and their tools", async () => {
   const { run, read } = await createFixture({ agent: (_, count) => (count <= 2 ? SMALL_TALK : { text: ["@unknown"] }) });
-  const turns = [{ visitor: "Hello!", expect: { refusal: false } }];
-  const first = await run({ turns, tools: { a: 1 } }, { question: "Hello!", expect: { refusal: false } });
-  const second = await run({ turns, tools: { a: 1 } }, { turns, tools: { a: 2 } }, { question: "Hello!", expect: { refusal: false } });
+  const turns = [{ visitor: "Where is my order?", expect: { refusal: false } }];
+  const first = await run({ turns, tools: { a: 1 } }, { question: "Where is my order?", expect: { refusal: false } });
+  const second = await run(
+    { turns, tools: { a: 1 } },
+    { turns, tools: { a: 2 } },
+    { question: "Where is my order?", expect: { refusal: false } },
+  );
   const { cases } = await read(second.id, `?compare_to=${first.id}`);
   expect(cases.map(({ change }: any) => change)).toEqual(["worse", "new", "worse"]);
 });
