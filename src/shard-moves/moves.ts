@@ -279,7 +279,8 @@ async function eraseCopies(db: Database, shards: readonly string[], state: "left
   return false;
 }
 
-/** Erases the former copy of a shard that left a day ago. */
-export async function eraseFormerCopy(db: Database, shard: string, nowMs: number): Promise<void> {
-  if (await eraseCopies(db, [shard], "left", ERASED_PER_SWEEP)) await db.batch([markErased(db, shard, nowMs)]);
+/** Erases former copies of shards. */
+export async function eraseFormerCopies(db: Database, former: readonly { shard: string }[], nowMs: number): Promise<void> {
+  const shards = former.map(({ shard }) => shard);
+  if (shards.length > 0 && (await eraseCopies(db, shards, "left", ERASED_PER_SWEEP))) await db.batch([markErased(db, shards, nowMs)]);
 }

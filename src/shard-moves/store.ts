@@ -1,4 +1,4 @@
-import { and, eq, getTableName, isNull, lte, type SQL, sql } from "drizzle-orm";
+import { and, eq, getTableName, inArray, isNull, lte, type SQL, sql } from "drizzle-orm";
 import { getTableConfig, type SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { HELD } from "../platform/db/database-errors.ts";
 import { shardCode } from "../platform/db/placement.ts";
@@ -377,10 +377,10 @@ export function eraseOtherRows(db: Database, shards: readonly string[], state: M
   ] as const;
 }
 
-/** Notes that the former rows of a shard were erased. */
-export function markErased(db: Database, shard: string, nowMs: number) {
+/** Notes that the former rows of shards were erased. */
+export function markErased(db: Database, shards: readonly string[], nowMs: number) {
   return db
     .update(shardMoves)
     .set({ erasedAt: nowMs })
-    .where(and(eq(shardMoves.shard, shard), eq(shardMoves.state, "left")));
+    .where(and(inArray(shardMoves.shard, jsonIds(shards)), eq(shardMoves.state, "left")));
 }

@@ -16,7 +16,7 @@ import { eraseExpiredApplications, eraseExpiredRecords } from "../applications/s
 import { eraseExpiredSessions } from "../members/store.ts";
 import type { ErasureMessage } from "../operator/erasure.ts";
 import { listFormerShards } from "../shard-moves/store.ts";
-import { eraseFormerCopy } from "../shard-moves/moves.ts";
+import { eraseFormerCopies } from "../shard-moves/moves.ts";
 import { listDeleted } from "../operator/store.ts";
 import { type Database, newOperation } from "../platform/db/client.ts";
 import { type Group, runGroups } from "../platform/db/groups.ts";
@@ -43,8 +43,6 @@ const MAX_LEADS_PER_RUN = 1_000;
 /** An erasure that takes longer is assumed to be interrupted. Resuming one that still runs does no harm. */
 const ERASURE_TIMEOUT_MS = 5 * MINUTE_MS;
 const MAX_ERASURES_PER_RUN = 5;
-/** Erasing a shard may take 300 queries. */
-const MAX_FORMER_SHARDS_PER_RUN = 1;
 /** Mail servers retry for days, so received emails are remembered for this time. An email that is repeated later is answered again. */
 const EMAIL_DEDUPLICATION_MS = 7 * DAY_MS;
 /** The limit is larger than the number of rows that a minute adds. Deleting a row costs little. */
@@ -112,9 +110,9 @@ export function listTasks(run: Run): Task[] {
     task("erasures", listUnfinishedErasures(db, nowMs - ERASURE_TIMEOUT_MS, nowMs, MAX_ERASURES_PER_RUN), (erasures) =>
       erasures.map((erasure) => ({ key: erasure.id, done: resumeErasure(operationOn(erasure.workspaceId), erasure) })),
     ),
-    task("shards", listFormerShards(db, nowMs - DAY_MS, MAX_FORMER_SHARDS_PER_RUN), (former) =>
-      former.map(({ shard }) => ({ done: eraseFormerCopy(db, shard, nowMs) })),
-    ),
+    task("shards", listFormerShards(db, nowMs - DAY_MS, MAX_ERASURES_PER_RUN), (former) => [
+      { done: eraseFormerCopies(db, former, nowMs) },
+    ]),
     task("webhooks", listLogErasures(db, nowMs, MAX_ERASURES_PER_RUN), (erasures) =>
       erasures.map((erasure) => ({ key: erasure.id, done: continueLogErasure(db, erasure) })),
     ),
