@@ -286,7 +286,7 @@ test("the title counts who waits, and another window is told only if that was as
   await expect.poll(() => notification.isChecked()).toBe(true);
   await page.keyboard.press("Escape");
   await page.getByRole("link", { name: "Settings" }).click();
-  await workspace.ask("Hello?");
+  await workspace.ask("Where is my order?");
   await page.waitForFunction(() => document.title.startsWith("(2) Settings"));
   await expect.poll(shown).toBe(1);
 });
