@@ -18,7 +18,7 @@ import {
   type ToolRound,
   TurnSuspendedError,
 } from "../models/model.ts";
-import type { CitablePassage, CuratedMatch, Retrieval } from "../models/retrieval.ts";
+import { answerPassage, type CitablePassage, type CuratedMatch, type Retrieval } from "../models/retrieval.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { shortened, truncate } from "../platform/text.ts";
@@ -114,10 +114,9 @@ export async function makeAnswer(model: Model, request: AnswerRequest, onText: (
 
 /** Answers small talk without the model; undefined for any other message, and for one that may answer a question, as "yes" does. */
 function answerToSmallTalk({ question: { message: question }, files = [], agent, topics }: AnswerRequest): Answer | undefined {
-  const { name: agentName, language } = agent;
-  const kind = smallTalkOf(question, language)?.kind;
+  const kind = smallTalkOf(question, agent.language)?.kind;
   if (!kind || kind === "agreement" || kind === "unclear" || files.length > 0) return undefined;
-  const text = smallTalkAnswer({ question, language, agentName, welcomeMessage: ownWelcome(agent) ?? "", topics })!;
+  const text = smallTalkAnswer({ ...settingsOf(agent), topics, question })!;
   return { text, citations: [], confidence: SMALL_TALK_CONFIDENCE, isSmallTalk: true, handoff: null };
 }
 
@@ -133,13 +132,27 @@ export function failureAnswer(request: HandoffRequest, failure?: string): Answer
   return { ...answer, handoff: handoff && { ...handoff, ...(failure !== undefined && { failure }) } };
 }
 
+/** Returns the settings of an agent that shape its texts. */
+function settingsOf(agent: AgentRow) {
+  const { name: agentName, model: modelName, instructions, language } = agent;
+  return { agentName, modelName, instructions, language, welcomeMessage: ownWelcome(agent) ?? "" };
+}
+
 /** Asks the model. A failure is returned and not thrown, because the visitor then gets a human and not an error. */
 async function askModel(model: Model, request: AnswerRequest): Promise<ModelReply | { outcome: "failed"; failure: string }> {
   const { question, files = [], agent, history, retrieval, tools, rounds, topics, observer } = request;
-  const { name: agentName, model: modelName, instructions, language } = agent;
-  const settings = { agentName, modelName, instructions, language, welcomeMessage: ownWelcome(agent) ?? "" };
   try {
-    return await model.answer({ ...settings, topics, question: question.message, files, history, retrieval, tools, rounds, observer });
+    return await model.answer({
+      ...settingsOf(agent),
+      topics,
+      question: question.message,
+      files,
+      history,
+      retrieval,
+      tools,
+      rounds,
+      observer,
+    });
   } catch (error) {
     if (error instanceof TurnSuspendedError) throw error;
     return { outcome: "failed", failure: logFailure(question, error) };
@@ -180,9 +193,9 @@ function logFailure({ workspaceId, conversationId }: AnswerRequest["question"], 
   return detail;
 }
 
-function curatedAnswer({ answerId, question, answer, score }: CuratedMatch): Answer {
-  const citation = { title: question, url: null, source_id: answerId, type: "answer" as const, snippet: snippetOf(answer), score };
-  return { text: answer, citations: [citation], confidence: score, handoff: null };
+function curatedAnswer(curated: CuratedMatch): Answer {
+  const { answer, score } = curated;
+  return { text: answer, citations: [toCitation(answerPassage(curated))], confidence: score, handoff: null };
 }
 
 type HandoffRequest = Pick<AnswerRequest, "question" | "agent" | "history" | "team">;

@@ -1,6 +1,6 @@
 import { draftAnswer } from "../extractive/engine.ts";
 import { ALL_PASSAGES_TOKENS, PASSAGE_TOKENS, TOOL_RESULT_TOKENS } from "../models/limits.ts";
-import type { CitablePassage, CuratedMatch, Retrieval } from "../models/retrieval.ts";
+import { answerPassage, type CitablePassage, type Retrieval } from "../models/retrieval.ts";
 import { truncateBytes, utf8Length } from "../platform/text.ts";
 import { type Claim, SupportingText } from "./support.ts";
 import { quoteWith } from "./quotations.ts";
@@ -58,7 +58,7 @@ export class Evidence {
     const quoted: string[] = [];
     const { curated, passages } = search.retrieval;
     const similar = curated.filter(({ score }) => score >= MIN_CURATED_SCORE).slice(0, MAX_CURATED);
-    const found = [...similar.map(toPassage), ...passages];
+    const found = [...similar.map(answerPassage), ...passages];
     for (const passage of found) {
       const known = [...this.passages].find(([, added]) => isSame(added.passage, passage));
       const [id, added] = known ?? [`p${this.passages.size + 1}`, { passage, searches: [] }];
@@ -148,10 +148,6 @@ export class Evidence {
     const passages = [...this.passages.values()].flatMap(({ passage }) => [passage.url ?? "", passage.content]);
     return [...passages, ...this.results.values()];
   }
-}
-
-function toPassage({ answerId, question, answer, score }: CuratedMatch): CitablePassage {
-  return { sourceId: answerId, type: "answer", title: question, heading: null, url: null, content: answer, score };
 }
 
 function promptText({ title, heading, url, content }: CitablePassage): string {

@@ -72,6 +72,11 @@ export interface CuratedMatch {
   score: number;
 }
 
+/** Returns a curated answer as a passage that can be cited. */
+export function answerPassage({ answerId, question, answer, score }: CuratedMatch): CitablePassage {
+  return { sourceId: answerId, type: "answer", title: question, heading: null, url: null, content: answer, score };
+}
+
 /** A term of the query with its statistics in the index. */
 export interface QueryTerm {
   term: string;

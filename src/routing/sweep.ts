@@ -122,7 +122,7 @@ export async function reassignSilent(env: Env, db: Database, nowMs: number, sile
   for (const [at, { workspaceId }] of due.entries()) announceAssigned(env, workspaceId, assignedIn(results[at]!));
 }
 
-/** Returns a time before which the assignee has not been silent for too long. At this time, more of the wait may turn out to be missing. */
+/** Returns the earliest time at which the assignee can have been silent for too long. It is later if the team is closed in between. */
 function earliestDueTime({ hours, sinceMs, minutes }: Unanswered, nowMs: number): number {
   const businessHours = businessHoursOf(hours);
   const limitMs = minutes * MINUTE_MS;

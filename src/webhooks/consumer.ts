@@ -26,8 +26,8 @@ import { isSlow, SLOW_MS } from "./retry-schedule.ts";
  *    (events/outbox.ts). After the commit, `wakeDeliveries` sends a wake-up with each id to the queue.
  * 2. This consumer claims the deliveries of a batch of wake-ups: it leases those that are due. It cancels those whose
  *    endpoint is disabled or whose plan has no webhooks.
- * 3. It sends the others concurrently, within limits, each in an invocation of its own (attempt.ts): a signed POST. One that
- *    waits for longer than a second is read again before.
+ * 3. It sends the others concurrently, within limits, each in an invocation of its own (attempt.ts): a signed POST. A
+ *    delivery that has waited for longer than a second is read again before it is sent.
  * 4. The attempt is recorded. A success ends the delivery. A failure schedules the next attempt (retry-schedule.ts) with
  *    a delayed wake-up; after the last attempt the delivery fails. An endpoint that keeps failing is disabled.
  * 5. The sweep rescues deliveries whose wake-up was lost or whose consumer was interrupted (sweep.ts).
@@ -98,10 +98,13 @@ export interface BatchRun {
 export async function sendDeliveries(run: BatchRun, ids: readonly string[]): Promise<string[]> {
   const nowMs = run.now();
   const lease = { nowMs, untilMs: nowMs + LEASE_MS };
-  const first = await claimAll(run, new Set(ids), lease);
-  // If shards of a group have moved, the first try has found where they are now.
-  const second = await claimAll(run, first.failed, lease);
-  const claimed = [...first.claimed, ...second.claimed];
+  const idOf = (id: string) => id;
+  const groups = groupByDatabase(run.env, new Set(ids), idOf, run.meter);
+  // A database that fails does not stop the others.
+  const claims = await Promise.allSettled(
+    groups.map(({ rows }) => runByDatabase(run.env, rows, idOf, run.meter, (db, own) => claim({ ...run, db }, own, lease))),
+  );
+  const claimed = claims.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
   await Promise.all([
     sendDeliveryWakeUps(
       run.env.SLOW_DELIVERY_QUEUE,
@@ -113,17 +116,7 @@ export async function sendDeliveries(run: BatchRun, ids: readonly string[]): Pro
       lease,
     ),
   ]);
-  return second.failed;
-}
-
-/** Claims deliveries in each of their databases. A database that fails does not stop the others. */
-async function claimAll(run: BatchRun, ids: Iterable<string>, lease: Lease): Promise<{ claimed: Claim[]; failed: string[] }> {
-  const groups = groupByDatabase(run.env, ids, (id) => id, run.meter);
-  const claims = await Promise.allSettled(groups.map(({ db, rows }) => claim({ ...run, db }, rows, lease)));
-  return {
-    claimed: claims.flatMap((result) => (result.status === "fulfilled" ? [result.value] : [])),
-    failed: groups.flatMap(({ rows }, at) => (claims[at]!.status === "rejected" ? rows : [])),
-  };
+  return groups.flatMap(({ rows }, at) => (claims[at]!.status === "rejected" ? rows : []));
 }
 
 /** The result of a claim. The other deliveries are finished, not due yet, or leased by another run. */

@@ -162,7 +162,7 @@ export function requireAddressLimit(c: AppContext): void {
   if (limited) throw limited;
 }
 
-/** Requires a scope for a route, in its OpenAPI document and as a check: 403 unless the key has it. */
+/** Requires a scope for a route: the OpenAPI document names it, and a key without it gets 403. */
 export function needsScope(scope: Scope, ...checks: Check[]) {
   return { "x-scope": scope, checks: [(c: AppContext) => requireScope(c, scope), ...checks] };
 }

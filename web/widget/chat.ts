@@ -22,7 +22,7 @@ export interface Draft {
 /** The most messages that one request returns. */
 const POLL_LIMIT = 200;
 
-/** What the window shows. */
+/** The part of the chat that its window shows. */
 export type View = "chat" | "history" | "contact";
 
 interface ChatOptions {

@@ -124,7 +124,7 @@ function matches({ start, others }: Rule, path: string): boolean {
     at = found + text.length;
     return found >= 0;
   };
-  // With long rules, `startsWith` takes 20 times as long.
+  // For long rules, `startsWith` takes 20 times as long as this comparison.
   return path.slice(0, start.length) === start && others.every(follows);
 }
 

@@ -59,7 +59,7 @@ export function groupByDatabase<Row>(
 
 /**
  * Works on records in one group for each database. If some shards of a group have moved, its records are grouped and worked on once more.
- * @param work runs one batch, which then had no effect.
+ * @param work has no effect if it fails because a shard has moved, as is true of one batch.
  */
 export async function runByDatabase<Row, Result>(
   env: Env,
