@@ -199,20 +199,32 @@ type FurtherErasures = Record<string, BatchItem<"sqlite"> & { _: { result: reado
  * conversation is not kept.
  * @param inactiveSinceMs skips conversations with activity at or after this time, or with an unfinished turn. A turn that is asked for
  * during the erasure waits until the rows are erased.
+ * @param failures receives the conversations whose object fails, with the reasons. They are skipped. Without it, the first failure ends
+ * the erasure.
  * @returns how many records of each kind were deleted.
  */
 export async function eraseConversations(
   op: Operation,
   ids: readonly string[],
-  { inactiveSinceMs, further = {} }: { inactiveSinceMs?: number; further?: FurtherErasures } = {},
+  {
+    inactiveSinceMs,
+    further = {},
+    failures,
+  }: { inactiveSinceMs?: number; further?: FurtherErasures; failures?: Map<string, unknown> } = {},
 ): Promise<DeletedCounts> {
   const { db, workspaceId } = op;
   using holds = new DisposableStack();
   const eraseSession = async (id: string): Promise<string[]> => {
     const session = sessionOf(op, id);
-    if (inactiveSinceMs === undefined) await session.erase();
-    else if (!holds.use(await session.eraseIdle())) return [];
-    return [id];
+    try {
+      if (inactiveSinceMs === undefined) await session.erase();
+      else if (!holds.use(await session.eraseIdle())) return [];
+      return [id];
+    } catch (reason) {
+      if (!failures) throw reason;
+      failures.set(id, reason);
+      return [];
+    }
   };
   const erased = (await Promise.all(ids.map(eraseSession))).flat();
   if (erased.length > 0) await conversationIndexOf(op).remove(erased);

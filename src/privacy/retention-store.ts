@@ -13,6 +13,7 @@ import {
   workspaces,
 } from "../platform/db/schema.ts";
 import { importCompleted, isWorkspace } from "../platform/db/sql.ts";
+import { isNotPutOff, putOff } from "../platform/db/waiting.ts";
 import { deleteWithAttempts } from "../webhooks/delivery-store.ts";
 
 /** Returns the workspaces that are due for pruning, the longest due first, and makes them due again at `nextMs`. */
@@ -34,17 +35,26 @@ export function findRetention(db: Database, workspaceId: string) {
     .where(and(isWorkspace(workspaceId), importCompleted(workspaces.id)));
 }
 
-/** Lists the oldest conversations without activity since `beforeMs`. Each status is a range of an index. */
-export function listExpiredConversations(db: Database, workspaceId: string, beforeMs: number, limit: number) {
+/** The name under which conversations whose erasure failed are put off. */
+const PUT_OFF_AS = "prunes";
+
+/** Lists the oldest conversations without activity since `beforeMs` that are not put off. Each status is a range of an index. */
+export function listExpiredConversations(db: Database, workspaceId: string, beforeMs: number, nowMs: number, limit: number) {
   const ranges = CONVERSATION_STATUSES.map(
     (status) =>
-      sql`SELECT id, updated_at FROM ${conversations} WHERE workspace_id = ${workspaceId} AND status = ${status} AND updated_at < ${beforeMs}`,
+      sql`SELECT id, updated_at FROM ${conversations} WHERE workspace_id = ${workspaceId} AND status = ${status} AND updated_at < ${beforeMs}
+        AND ${isNotPutOff(PUT_OFF_AS, conversations.id, nowMs)}`,
   );
   const oldest = sql`(SELECT id FROM (${sql.join(ranges, sql` UNION ALL `)} ORDER BY updated_at, id LIMIT ${limit}))`;
   return db
     .select({ id: conversations.id, visitorId: conversations.visitorId, messageCount: conversations.messageCount })
     .from(conversations)
     .where(inArray(conversations.id, oldest));
+}
+
+/** Puts off conversations whose erasure failed, so that they do not keep the next ones from being listed. */
+export function putOffConversations(db: Database, ids: readonly string[], nowMs: number) {
+  return putOff(db, PUT_OFF_AS, ids, nowMs);
 }
 
 /** Lists leads from before `beforeMs`, oldest first, with their visitors. */

@@ -7,7 +7,14 @@ import { HOUR_MS } from "../platform/time.ts";
 import { type Cutoffs, cutoffsOf } from "../workspaces/retention.ts";
 import { addCounts, countRows, eraseConversations, eraseLeadRecords, RECORDS_PER_STEP, ROWS_PER_STEP } from "./erase.ts";
 import type { DeletedCounts } from "./erasure-store.ts";
-import { eraseUnusedVisitors, findRetention, listExpiredConversations, listExpiredLeads, pruneEventLog } from "./retention-store.ts";
+import {
+  eraseUnusedVisitors,
+  findRetention,
+  listExpiredConversations,
+  listExpiredLeads,
+  pruneEventLog,
+  putOffConversations,
+} from "./retention-store.ts";
 
 /** A wake-up for the erasure of a workspace's expired records. */
 export interface PruneMessage {
@@ -28,6 +35,7 @@ type PruneOutcome = "nothing_to_do" | "goes_on" | "pruned";
 /**
  * Erases the records of a workspace that are older than its retention, in bounded steps. They are found only by age, so the
  * next run continues one that was interrupted, and a changed setting applies from the next step on.
+ * @throws the first failure of a conversation's object, after the steps, so that the queue tries again what was put off.
  */
 export async function prune(
   env: Env,
@@ -39,29 +47,40 @@ export async function prune(
   const op = newOperation(env, meter, workspaceId, nowMs);
   const { db } = op;
   const deleted: DeletedCounts = {};
+  const failures: unknown[] = [];
   let isDone = false;
   for (let step = 0; step < STEPS_PER_RUN && !isDone; step++) {
     const [[found]] = await db.batch([findRetention(db, workspaceId)]);
     if (!found) return "nothing_to_do";
-    const removed = await pruneStep(op, cutoffsOf(found.retention, nowMs));
+    const failedBefore = failures.length;
+    const removed = await pruneStep(op, cutoffsOf(found.retention, nowMs), failures);
     addCounts(deleted, removed);
-    isDone = Object.values(removed).every((count) => count === 0);
+    isDone = failures.length === failedBefore && Object.values(removed).every((count) => count === 0);
   }
   log("pruned", { workspace_id: workspaceId, is_done: isDone, ...deleted });
+  if (failures.length > 0) throw failures[0];
   if (isDone) return "pruned";
   await sendWakeUps(env.ERASURE_QUEUE, [{ workspaceId, prune: true }] satisfies PruneMessage[]);
   return "goes_on";
 }
 
-/** Erases some of the expired records. @returns how many records of each kind were erased; all are 0 if none are left. */
-async function pruneStep(op: Operation, { conversationsMs, leadsMs, eventLogMs }: Cutoffs): Promise<DeletedCounts> {
-  const { db, workspaceId } = op;
+/**
+ * Erases some of the expired records. A conversation whose object fails is put off, so that the next step reaches later ones.
+ * @param failures receives the reasons of the failures.
+ * @returns how many records of each kind were erased; all are 0 if none are left or those that are left failed.
+ */
+async function pruneStep(op: Operation, { conversationsMs, leadsMs, eventLogMs }: Cutoffs, failures: unknown[]): Promise<DeletedCounts> {
+  const { db, workspaceId, nowMs } = op;
   const removed: DeletedCounts = {};
   if (conversationsMs !== undefined) {
-    const [listed] = await db.batch([listExpiredConversations(db, workspaceId, conversationsMs, RECORDS_PER_STEP)]);
+    const [listed] = await db.batch([listExpiredConversations(db, workspaceId, conversationsMs, nowMs, RECORDS_PER_STEP)]);
     const expired = takeStep(listed);
     const further = { visitors: eraseUnusedVisitors(db, workspaceId, visitorIdsOf(expired)) };
-    if (expired.length > 0) addCounts(removed, await eraseConversations(op, idsOf(expired), { inactiveSinceMs: conversationsMs, further }));
+    const failed = new Map<string, unknown>();
+    const options = { inactiveSinceMs: conversationsMs, further, failures: failed };
+    if (expired.length > 0) addCounts(removed, await eraseConversations(op, idsOf(expired), options));
+    if (failed.size > 0) await db.batch([putOffConversations(db, [...failed.keys()], nowMs)]);
+    failures.push(...failed.values());
   }
   if (leadsMs !== undefined) {
     const [expired] = await db.batch([listExpiredLeads(db, workspaceId, leadsMs, RECORDS_PER_STEP)]);

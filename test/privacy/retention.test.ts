@@ -35,6 +35,7 @@ import {
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
+const MINUTE = 60_000;
 const QUEUE = "support-agent-erasure";
 const KNOWN = "When are refunds paid?";
 
@@ -317,13 +318,13 @@ async function addHistory({ id: workspaceId }: Workspace, agentId: string, count
   );
 }
 
-test("a long history is erased in bounded steps, and the next run continues one that died", async () => {
+test("a long history is erased in bounded steps, and a later run erases the conversations that failed", async () => {
   const { workspace, agentId } = await createFixture();
   await addHistory(workspace, agentId, 120, 400);
   const kept = await ask(workspace, agentId, "fresh");
   await keep(workspace, { conversations_days: 365 });
   const left = async () => (await countsOf(workspace))["conversations"];
-  // The objects fail after the first step: the queue tries the message again.
+  // The objects fail in the second step: the queue tries the message again.
   let erased = 0;
   const SESSION = {
     getByName: (name: string) => ({
@@ -334,9 +335,28 @@ test("a long history is erased in bounded steps, and the next run continues one 
     }),
   };
   await expect(prune(envWith({ SESSION }), { workspaceId: workspace.id })).rejects.toThrow("out of reach");
-  expect(await left()).toBe(71);
-  expect(await pruneAll(workspace.id)).toMatchObject({ conversations: 70 });
+  expect(await left()).toBe(51);
+  expect(await prune(env, { workspaceId: workspace.id }, Date.now() + 2 * MINUTE)).toBe("pruned");
   expect(await idsOf(workspace, "/conversations")).toEqual([kept]);
+});
+
+test("conversations that always fail do not keep later ones, or expired leads, from being erased", async () => {
+  const { workspace, agentId } = await createFixture();
+  await addHistory(workspace, agentId, 60, 500);
+  const broken = new Set(await idsOf(workspace, "/conversations?limit=60"));
+  const later = await ask(workspace, agentId, "later");
+  await age(later, 400);
+  await ageLead(await leaveLead(agentId, "ann@example.com"), 400);
+  await keep(workspace, { conversations_days: 365, leads_days: 365 });
+  const SESSION = {
+    getByName: (name: string) =>
+      broken.has(name.split("/")[1]!)
+        ? { eraseIdle: () => Promise.reject(new Error("the object is broken")) }
+        : env.SESSION.getByName(name),
+  };
+  await expect(prune(envWith({ SESSION }), { workspaceId: workspace.id })).rejects.toThrow("broken");
+  expect(await countsOf(workspace)).toMatchObject({ conversations: 60, leads: 0 });
+  expect((await workspace.call("GET", `/conversations/${later}`)).status).toBe(404);
 });
 
 test("a run that does not finish wakes the next one", async () => {
