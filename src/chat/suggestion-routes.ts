@@ -4,10 +4,12 @@ import { optionalJsonBody } from "../platform/http/body.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, notFound, unavailable } from "../platform/http/errors.ts";
 import { uuid } from "../platform/http/fields.ts";
+import { leaseFor } from "../platform/http/idempotency.ts";
 import { errorResponses, eventStream, jsonResponse, streamableResponse, textStream } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import type { Operation } from "../platform/db/client.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
+import { MINUTE_MS } from "../platform/time.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
 import type { Answer } from "./answer.ts";
@@ -23,6 +25,9 @@ import { streamField } from "./wire.ts";
 export const suggestionRoutes = createRouter("Conversations");
 
 const params = z.object({ conversation_id: uuid() });
+
+/** The lease is longer than a suggestion takes: `answerMs` of the model's limits, and the search before it. */
+const LEASE_MS = 2 * MINUTE_MS;
 
 const suggestionInSchema = z.object({ stream: streamField() }).openapi("SuggestedReplyIn", { example: {} });
 
@@ -54,7 +59,7 @@ const suggestRoute = createRoute({
   summary: "Suggest a reply to the team",
   description:
     "The agent writes the answer that it would give to the visitor's last question, from its knowledge and the conversation, however unsure it is. Nothing is sent or stored, and the agent's own tools are not called. Each suggestion counts toward the month's message quota, unless the model fails.",
-  ...needsScope("conversations:write"),
+  ...needsScope("conversations:write", leaseFor(LEASE_MS)),
   request: { params, body: optionalJsonBody(suggestionInSchema) },
   responses: {
     200: streamableResponse(suggestionSchema, "The suggestion.", suggestionEventsSchema),
@@ -87,7 +92,7 @@ const summaryRoute = createRoute({
   summary: "Summarise a conversation for who takes it over",
   description:
     "A language model writes the summary, which counts toward the month's message quota. Without a language model, and where it fails, the summary is the question, what was answered, and why the conversation was handed over. Nothing is stored.",
-  ...needsScope("conversations:write"),
+  ...needsScope("conversations:write", leaseFor(LEASE_MS)),
   request: { params },
   responses: {
     200: jsonResponse(

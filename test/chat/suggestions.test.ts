@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { openQuestionOf, readConversation, suggestReply } from "../../src/chat/suggestion.ts";
 import { composeSummary, writeSummary } from "../../src/chat/summary.ts";
 import type { Model, ModelRequest } from "../../src/models/model.ts";
 import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
-import { createAgent, createWorkspace, learn, operate, send, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, learn, operate, query, send, type Workspace } from "../harness.ts";
 import { behaveAt, newHost } from "../outbound.ts";
 import { eventsOf } from "../stand-ins/openai.ts";
 
@@ -55,6 +55,41 @@ test("a streamed suggestion has its parts and ends with the whole", async () => 
   expect(events.map(([name]) => name)).toEqual(["event: delta", "event: done", ""]);
   expect(JSON.parse(events[1]![1]!.slice("data: ".length))).toMatchObject({ content: "Refunds are paid within five working days." });
 });
+
+test("a streamed suggestion that is repeated with its key is written and counted once", async () => {
+  const { workspace, id } = await converse(["When are refunds paid?"]);
+  const used = await usedBy(workspace);
+  const model = newHost();
+  Reflect.set(env, "OPENAI_BASE_URL", `http://${model}/v1`);
+  Reflect.set(env, "OPENAI_MODEL", "answer");
+  const stream = () => workspace.call("POST", `/conversations/${id}/suggested-reply`, { stream: true }, { "Idempotency-Key": "k-1" });
+  // A failed one is not kept.
+  await behaveAt(model, { status: 400 });
+  expect((await stream()).body).toContain("event: error");
+  await vi.waitFor(async () => expect(await leaseOf(workspace)).toBe(0));
+
+  await behaveAt(model, { waits: true });
+  const first = stream();
+  await vi.waitFor(async () => expect(await usedBy(workspace)).toBe(used + 1));
+  // It may be written for longer than other requests run.
+  expect(await leaseOf(workspace)).toBeGreaterThan(Date.now() + 90_000);
+  const early = await stream();
+  expect([early.status, early.body.error?.code]).toEqual([409, "conflict"]);
+  const events = [...eventsOf("answer", { text: ["Refunds are paid within five working days."] })].join("");
+  await behaveAt(model, { headers: { "Content-Type": "text/event-stream" }, body: events });
+  const { body } = await first;
+  expect(body).toContain("event: done");
+  await vi.waitFor(async () => expect((await stream()).status).toBe(200));
+  const replayed = await stream();
+  expect([replayed.body, replayed.headers.get("Content-Type")]).toEqual([body, "text/event-stream; charset=utf-8"]);
+  expect(replayed.headers.get("Idempotent-Replayed")).toBe("true");
+  expect(await usedBy(workspace)).toBe(used + 1);
+});
+
+/** The time until which the workspace's only Idempotency-Key is held. */
+async function leaseOf({ id }: Workspace): Promise<number> {
+  return (await query<{ lease: number }>(id, "SELECT lease_until AS lease FROM idempotency_records WHERE workspace_id = ?", id))[0]!.lease;
+}
 
 test("a suggestion is empty without knowledge, and refused without a question, beyond the quota and for an unknown conversation", async () => {
   const { workspace, agentId, id } = await converse(["How is bread baked in the mountains?"]);

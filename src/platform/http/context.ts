@@ -49,6 +49,8 @@ export interface AppEnv {
     conversationId: string | undefined;
     /** Whether a concurrent retry of the operation is run rather than refused, see `joinRetries`. */
     joinsRetries: boolean | undefined;
+    /** How long a request of the operation may run, see `leaseFor`. */
+    leaseMs: number | undefined;
     /** Whether only the same API key may repeat the request, see `bindToApiKey`. */
     isBoundToApiKey: boolean | undefined;
     /** `begun` when the request is forwarded to its region, and `done` when it was answered there. */

@@ -11,14 +11,15 @@ import type { Check } from "./checks.ts";
 import type { AppContext } from "./context.ts";
 import { handleError } from "./error-handler.ts";
 import { ApiError, invalid, retryAfter } from "./errors.ts";
+import { eventStream } from "./responses.ts";
 import { storeResponse, KEY_LIFETIME_MS, linkConversation, releaseKey, reserveKey, takeOver } from "./idempotency-store.ts";
 
 const HEADER = "Idempotency-Key";
 const REPLAYED = "Idempotent-Replayed";
 export const MAX_KEY_LENGTH = 255;
 /**
- * The lease is longer than any request of an operation without `joinRetries`, even a webhook's test of 15 s. After the lease, the request
- * is considered failed.
+ * The lease is longer than any request of an operation without `joinRetries` or `leaseFor`, even a webhook's test of 15 s. After the
+ * lease, the request is considered failed.
  */
 const LEASE_MS = 30_000;
 /** Keys expire each minute, a day after their first use. */
@@ -46,8 +47,9 @@ export async function answerOnce(c: AppContext, run: () => Promise<Response>): P
   const key = await storedKeyOf(c, given);
   const { id: workspaceId } = c.get("caller").workspace;
   const { db, nowMs } = newOperation(c.env, c.get("meter"), workspaceId);
+  const leaseMs = c.get("leaseMs") ?? LEASE_MS;
   const requestHash = c.get("requestHash") ?? (await hashRequest(c));
-  const record = { workspaceId, key, requestHash, leaseUntil: nowMs + LEASE_MS, createdAt: nowMs };
+  const record = { workspaceId, key, requestHash, leaseUntil: nowMs + leaseMs, createdAt: nowMs };
   const [, , [reserved], [stored]] = await db.batch(reserveKey(db, record, nowMs - KEY_LIFETIME_MS));
   if (!reserved && !stored) throw tooManyKeys();
   if (!reserved && stored) {
@@ -58,15 +60,17 @@ export async function answerOnce(c: AppContext, run: () => Promise<Response>): P
     if (stored.responseStatus !== null)
       return replay(c, stored.responseStatus, await decryptBody(c.env, record, stored.responseBody ?? ""));
     if (c.get("joinsRetries")) markReplayed(c, stored.leaseUntil);
-    else if (!(await db.batch([takeOver(db, record, record.leaseUntil, nowMs)]))[0].length) throw stillRunning(stored.leaseUntil - nowMs);
+    else if (!(await db.batch([takeOver(db, record, record.leaseUntil, nowMs)]))[0].length)
+      throw stillRunning(stored.leaseUntil - nowMs, leaseMs);
   }
   c.set("newIdIn", await derivedIds(record, stored?.createdAt ?? nowMs));
   const response = await responseOrError(c, run);
   const conversationId = c.get("conversationId");
   const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream");
-  // A stream is not stored here, since the conversation holds it. The client does not wait for this write.
-  if (isStream && conversationId !== undefined) waitUntil(db.batch([linkConversation(db, record, conversationId)]));
-  else await keepResponse(c, db, record, response);
+  if (!isStream) await keepResponse(c, db, record, response);
+  // The stream of an answer is not stored here, since the conversation holds it. The client waits for neither write.
+  else if (c.get("joinsRetries") && conversationId !== undefined) waitUntil(db.batch([linkConversation(db, record, conversationId)]));
+  else waitUntil(keepResponse(c, db, record, response));
   return response;
 }
 
@@ -112,6 +116,11 @@ export const joinRetries: Check = (c) => {
   c.set("joinsRetries", true);
 };
 
+/** Sets how long a request of the operation may run: a request that is repeated within this time is refused until the first one ends. */
+export function leaseFor(ms: number): Check {
+  return (c) => c.set("leaseMs", ms);
+}
+
 /** Marks the response as a replay, unless the key was released, which means that the first request failed. */
 function markReplayed(c: AppContext, leaseUntil: number): void {
   if (leaseUntil > 0) c.header(REPLAYED, "true");
@@ -136,13 +145,14 @@ async function keepResponse(c: AppContext, db: Database, record: StoredKey, give
   }
 }
 
-/** The response, unless a repeated request may succeed (429 and 5xx) or it is too long. */
+/** The response, unless a repeated request may succeed (429, 5xx and a stream that ends with an error) or it is too long. */
 async function responseToKeep(c: AppContext, record: StoredKey, response: Response) {
   const { status } = response;
   if (status === 429 || status >= 500) return undefined;
   const { body: bytes, isTruncated } = await readAtMost(response.clone().body, MAX_RESPONSE_BYTES);
   if (isTruncated) return undefined;
   const text = new TextDecoder().decode(bytes);
+  if (/^event: error$/m.test(text)) return undefined;
   const body = text === "" ? "" : await encryptSecret(c.env, text, encryptionContext(record));
   return { status, body, conversationId: c.get("conversationId") ?? null };
 }
@@ -160,6 +170,8 @@ function encryptionContext({ workspaceId, key }: StoredKey): string {
 /** The stored response; an error gets the id of the current request, like the header. */
 function replay(c: AppContext, status: number, stored: string): Response {
   c.header(REPLAYED, "true");
+  // A stream begins with an event or a comment, and JSON with neither.
+  if (/^(event)?:/.test(stored)) return eventStream(c, stored);
   const { error, ...rest } = stored === "" ? {} : (JSON.parse(stored) as { error?: Record<string, unknown> });
   const body = error ? JSON.stringify({ ...rest, error: { ...error, request_id: c.get("requestId") } }) : stored;
   return c.body(body, status as ContentfulStatusCode, { "Content-Type": "application/json" });
@@ -171,8 +183,8 @@ function derivedIds({ workspaceId, key }: StoredKey, atMs: number): Promise<(sha
 }
 
 /** Returns a 409 error. Its Retry-After is the time that the first request has run so far, or what is left of its lease if that is less. */
-function stillRunning(leftMs: number): ApiError {
-  const retryAfterSeconds = Math.ceil(Math.max(1_000, Math.min(LEASE_MS - leftMs, leftMs)) / 1_000);
+function stillRunning(leftMs: number, leaseMs: number): ApiError {
+  const retryAfterSeconds = Math.ceil(Math.max(1_000, Math.min(leaseMs - leftMs, leftMs)) / 1_000);
   const message = `The first request with this Idempotency-Key is still being answered. Try again in ${retryAfterSeconds} s.`;
   return new ApiError("conflict", message, retryAfter(retryAfterSeconds));
 }

@@ -163,7 +163,7 @@ const EVENT_STREAM_HEADERS = {
 };
 
 /** Responds with a stream of Server-Sent Events. */
-export function eventStream(c: AppContext, body: ReadableStream<Uint8Array>): Response {
+export function eventStream(c: AppContext, body: ReadableStream<Uint8Array> | string): Response {
   return c.body(body, 200, EVENT_STREAM_HEADERS);
 }
 
