@@ -4609,7 +4609,7 @@ export interface Operations {
     };
     answer: undefined;
   };
-  /** Rotate a webhook endpoint's secret. For 24 hours both secrets sign each request, so that receivers can switch one by one. Scope: `webhooks:write`. */
+  /** Rotate a webhook endpoint's secret. For 24 hours both secrets sign each request, so that receivers can switch one by one. The same holds for each further rotation, but at most 5 previous secrets sign at a time. Scope: `webhooks:write`. */
   rotateWebhookSecret: {
     input: {
       /** The webhook endpoint. */

@@ -25,7 +25,7 @@ const EVENT = {
   parameters: [
     deliveryHeader("webhook-id", "The event's id, the same on every attempt."),
     deliveryHeader("webhook-timestamp", "Unix seconds of this attempt."),
-    deliveryHeader("webhook-signature", "One or, while a secret is rotated, two signatures, separated by a space: `v1,` and base64."),
+    deliveryHeader("webhook-signature", "One or, while a secret is rotated, several signatures, separated by spaces: `v1,` and base64."),
   ],
   request: { body: { required: true, content: { "application/json": { schema: { $ref: "#/components/schemas/WebhookEvent" } } } } },
   responses: { "2XX": { description: "Delivered, if answered within 15 seconds. Any other response is retried." } },

@@ -12,7 +12,7 @@ import {
 import { boundDatabases } from "../platform/db/bindings.ts";
 import { mappedDatabases } from "../platform/db/shard-map.ts";
 import { type Database, wholeDatabase } from "../platform/db/client.ts";
-import type { StoredTool, VersionSettings } from "../platform/db/columns.ts";
+import type { OlderSecret, StoredTool, VersionSettings } from "../platform/db/columns.ts";
 import { KEY_LIFETIME_MS } from "../platform/http/idempotency-store.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { erasureContext } from "../privacy/erase.ts";
@@ -180,7 +180,7 @@ const ENCRYPTED_TABLES: Record<EncryptedTable, { pageSize: number; groups: reado
     ],
   },
   agent_versions: { pageSize: 25, groups: [{ kind: "tool_headers", map: mapVersion }] },
-  webhook_endpoints: { pageSize: 100, groups: [{ kind: "webhook_secrets", map: mapColumns(webhookContext, "secret", "previousSecret") }] },
+  webhook_endpoints: { pageSize: 100, groups: [{ kind: "webhook_secrets", map: mapWebhook }] },
   sign_in_settings: { pageSize: 100, groups: [{ kind: "sign_in_secrets", map: mapColumns(clientSecretContext, "oidcClientSecret") }] },
   privacy_erasures: { pageSize: 100, groups: [{ kind: "unfinished_erasures", map: mapColumns(erasureContext, "identifier") }] },
 };
@@ -196,6 +196,13 @@ function mapColumns(contextOf: (id: string) => string, column: string, previousC
     }
     return columns;
   };
+}
+
+async function mapWebhook(row: SecretRow, reencrypt: Reencrypt, nowMs: number): Promise<StoredColumns> {
+  const columns = await mapColumns(webhookContext, "secret", "previousSecret")(row, reencrypt, nowMs);
+  const older = JSON.parse(String(row["olderSecrets"])) as OlderSecret[];
+  for (const one of older) if (nowMs < one.untilMs) one.secret = await reencrypt(one.secret, webhookContext(row.id));
+  return { ...columns, olderSecrets: JSON.stringify(older) };
 }
 
 async function mapTools(row: SecretRow, reencrypt: Reencrypt): Promise<StoredColumns> {

@@ -25,6 +25,7 @@ const COLUMNS = {
     secret: webhookEndpoints.secret,
     previousSecret: webhookEndpoints.previousSecret,
     previousSecretUntil: webhookEndpoints.previousSecretUntil,
+    olderSecrets: webhookEndpoints.olderSecrets,
   },
   sign_in_settings: { oidcClientSecret: signInSettings.oidcClientSecret },
   privacy_erasures: { identifier: privacyErasures.identifier },

@@ -7,6 +7,7 @@ import { Meter } from "../platform/telemetry/meter.ts";
 import { type JobResult, measureJob } from "../platform/telemetry/report.ts";
 import { attemptRow, type LeasedDelivery, recordFailure, recordSuccess } from "./delivery-store.ts";
 import { GONE_STATUS, nextAttemptAt } from "./retry-schedule.ts";
+import type { EndpointRow } from "./endpoints.ts";
 import { openSecret, signatureHeaders } from "./signature.ts";
 import type { AttemptRow, DeliveryRow } from "./wire.ts";
 
@@ -20,7 +21,7 @@ const USER_AGENT = "Support-Agent-Webhooks/1.0";
 export interface SendableDelivery extends LeasedDelivery {
   eventId: string;
   payload: string;
-  endpoint: { url: string; secret: string; previousSecret: string | null; previousSecretUntil: number | null };
+  endpoint: Pick<EndpointRow, "url" | "secret" | "previousSecret" | "previousSecretUntil" | "olderSecrets">;
 }
 
 /** The environment of an attempt. */
@@ -89,13 +90,13 @@ export function requestHeaders(deliveryId: string, eventId: string): Record<stri
   return { "Content-Type": "application/json", "User-Agent": USER_AGENT, "X-Delivery-Id": deliveryId, "webhook-id": eventId };
 }
 
-/** The secrets that sign now: the current one and, during a rotation, the previous one. Undefined when one cannot be decrypted. */
+/** The secrets that sign now: the current one and those that were replaced within a day. Undefined when one cannot be decrypted. */
 async function readSecrets(env: Env, webhookId: string, endpoint: SendableDelivery["endpoint"], nowMs: number) {
-  const { secret, previousSecret, previousSecretUntil } = endpoint;
-  const isRotating = previousSecret !== null && previousSecretUntil !== null && nowMs < previousSecretUntil;
-  const stored = isRotating ? [secret, previousSecret] : [secret];
+  const { secret, previousSecret, previousSecretUntil, olderSecrets } = endpoint;
+  const previous = previousSecret === null ? [] : [{ secret: previousSecret, untilMs: previousSecretUntil ?? 0 }];
+  const replaced = [...previous, ...olderSecrets].filter(({ untilMs }) => nowMs < untilMs);
   try {
-    return await Promise.all(stored.map((one) => openSecret(env, one, webhookId)));
+    return await Promise.all([{ secret }, ...replaced].map((one) => openSecret(env, one.secret, webhookId)));
   } catch (error) {
     if (!(error instanceof UnreadableSecretError)) throw error;
     return undefined;

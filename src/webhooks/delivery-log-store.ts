@@ -130,10 +130,10 @@ export function addTest(db: Database, test: NewTest, windows: readonly LimitWind
 
 /** A test with its endpoint, and its attempts. */
 export function findTest(db: Database, deliveryId: string) {
-  const { url, secret, previousSecret, previousSecretUntil } = webhookEndpoints;
+  const { url, secret, previousSecret, previousSecretUntil, olderSecrets } = webhookEndpoints;
   return [
     db
-      .select({ delivery: getTableColumns(deliveries), endpoint: { url, secret, previousSecret, previousSecretUntil } })
+      .select({ delivery: getTableColumns(deliveries), endpoint: { url, secret, previousSecret, previousSecretUntil, olderSecrets } })
       .from(deliveries)
       .innerJoin(webhookEndpoints, eq(webhookEndpoints.id, deliveries.webhookId))
       .where(eq(deliveries.id, deliveryId)),

@@ -61,6 +61,7 @@ const endpointColumns = {
   secret: webhookEndpoints.secret,
   previousSecret: webhookEndpoints.previousSecret,
   previousSecretUntil: webhookEndpoints.previousSecretUntil,
+  olderSecrets: webhookEndpoints.olderSecrets,
   failureStreak: webhookEndpoints.failureStreak,
   lastDurationMs: webhookEndpoints.lastDurationMs,
 };

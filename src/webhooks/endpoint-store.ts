@@ -84,15 +84,19 @@ function enabledColumns(enabled: boolean, nowMs: number) {
 }
 
 /**
- * Replaces an endpoint's secret; the previous one stays valid until its expiry. Repeating a rotation changes nothing.
- * @param rotation holds the encrypted new secret.
+ * Replaces an endpoint's secret; each replaced one stays valid until its expiry. Repeating a rotation changes nothing.
+ * @param rotation holds the encrypted new secret, and how many replaced ones may be valid; with as many, nothing changes.
  */
 export function rotateSecret(
   db: Database,
   workspaceId: string,
   webhookId: string,
-  rotation: { id: string; secret: string; previousUntilMs: number; nowMs: number },
+  rotation: { id: string; secret: string; previousUntilMs: number; maxPrevious: number; nowMs: number },
 ) {
+  const { previousSecret, previousSecretUntil, olderSecrets, rotationId } = webhookEndpoints;
+  const older = sql`(SELECT json_group_array(json(value)) FROM (
+    SELECT value FROM json_each(${olderSecrets}) WHERE value ->> 'untilMs' > ${rotation.nowMs} UNION ALL
+    SELECT json_object('secret', ${previousSecret}, 'untilMs', ${previousSecretUntil}) WHERE ${previousSecretUntil} > ${rotation.nowMs}))`;
   return db
     .update(webhookEndpoints)
     .set({
@@ -100,9 +104,16 @@ export function rotateSecret(
       rotationId: rotation.id,
       previousSecret: sql`${webhookEndpoints.secret}`,
       previousSecretUntil: rotation.previousUntilMs,
+      olderSecrets: older,
       updatedAt: rotation.nowMs,
     })
-    .where(and(isOwn(webhookEndpoints, workspaceId, webhookId), sql`${webhookEndpoints.rotationId} IS NOT ${rotation.id}`));
+    .where(
+      and(
+        isOwn(webhookEndpoints, workspaceId, webhookId),
+        sql`${rotationId} IS NOT ${rotation.id}`,
+        sql`json_array_length(${older}) < ${rotation.maxPrevious}`,
+      ),
+    );
 }
 
 /** Deletes an endpoint; returns it if it existed. */

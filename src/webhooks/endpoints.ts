@@ -21,8 +21,10 @@ import { newSecret, openSecret, sealSecret } from "./signature.ts";
 
 /** Bounds the work of an event, which is matched against every endpoint. */
 export const MAX_ENDPOINTS = 100;
-/** How long the previous secret still signs: time to deploy the new one to every receiver. */
+/** How long a previous secret still signs: time to deploy the new one to every receiver. */
 const PREVIOUS_SECRET_MS = DAY_MS;
+/** How many previous secrets sign beside the current one. It bounds the header with the signatures. */
+export const MAX_PREVIOUS_SECRETS = 5;
 /** Deliveries that one step of an erasure deletes, with their attempts. */
 const DELIVERIES_PER_STEP = 500;
 /** Steps that one run of the sweep makes for a deleted endpoint; the next run continues. */
@@ -79,7 +81,8 @@ export async function changeEndpoint(op: AuditedOperation, webhookId: string, ch
 
 /**
  * Rotates an endpoint's secret; for a day, deliveries are signed with the previous one too.
- * @returns the endpoint with its new secret, or undefined when the workspace has no such endpoint.
+ * @returns the endpoint with its new secret, which is undefined when the maximum of previous secrets still signs; or undefined when the
+ * workspace has no such endpoint.
  */
 export async function renewSecret(op: AuditedOperation, webhookId: string) {
   const { env, db, workspaceId, nowMs } = op;
@@ -87,6 +90,7 @@ export async function renewSecret(op: AuditedOperation, webhookId: string) {
     id: op.newId(),
     secret: await sealSecret(env, newSecret(), webhookId),
     previousUntilMs: nowMs + PREVIOUS_SECRET_MS,
+    maxPrevious: MAX_PREVIOUS_SECRETS,
     nowMs,
   };
   const {
@@ -96,7 +100,8 @@ export async function renewSecret(op: AuditedOperation, webhookId: string) {
     after: [findEndpoint(db, workspaceId, webhookId)],
   });
   // The secret is read from the row, so that a repeated request returns the secret of its first run.
-  return endpoint && { endpoint, secret: await openSecret(env, endpoint.secret, webhookId) };
+  const isRotated = endpoint?.rotationId === rotation.id;
+  return endpoint && { endpoint, secret: isRotated ? await openSecret(env, endpoint.secret, webhookId) : undefined };
 }
 
 /**

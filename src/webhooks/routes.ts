@@ -10,7 +10,7 @@ import { createRouter } from "../platform/http/router.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
 import { requireReadable, requireWebhooksPlan, unreadableTypes } from "./checks.ts";
 import { findEndpoint, listEndpoints } from "./endpoint-store.ts";
-import { addEndpoint, changeEndpoint, MAX_ENDPOINTS, removeEndpoint, renewSecret } from "./endpoints.ts";
+import { addEndpoint, changeEndpoint, MAX_ENDPOINTS, MAX_PREVIOUS_SECRETS, removeEndpoint, renewSecret } from "./endpoints.ts";
 import { eventCatalogue } from "./event-catalogue.ts";
 import {
   urlRefusal,
@@ -131,17 +131,22 @@ const rotateWebhookSecret = createRoute({
   method: "post",
   path: "/webhooks/{webhook_id}/rotate-secret",
   summary: "Rotate a webhook endpoint's secret",
-  description: "For 24 hours both secrets sign each request, so that receivers can switch one by one.",
+  description: `For 24 hours both secrets sign each request, so that receivers can switch one by one. The same holds for each further rotation, but at most ${MAX_PREVIOUS_SECRETS} previous secrets sign at a time.`,
   ...needsScope("webhooks:write", bindToApiKey),
   request: { params },
   responses: {
     200: jsonResponse(webhookWithSecretSchema, "The endpoint with its new secret, which is shown only here."),
-    ...errorResponses(403, 404, 422),
+    ...errorResponses(403, 404, 409, 422),
   },
 });
 
 webhookRoutes.openapi(rotateWebhookSecret, async (c) => {
   const renewed = await renewSecret(operationOf(c), c.req.valid("param").webhook_id);
   if (!renewed) throw notFound("webhook endpoint");
-  return c.json({ ...toWebhook(renewed.endpoint), secret: renewed.secret }, 200);
+  const { endpoint, secret } = renewed;
+  if (secret === undefined) {
+    const message = `${MAX_PREVIOUS_SECRETS} previous secrets still sign, the maximum. Each one signs for 24 hours after its rotation. Rotate again when the first one ends.`;
+    throw new ApiError("conflict", message);
+  }
+  return c.json({ ...toWebhook(endpoint), secret }, 200);
 });

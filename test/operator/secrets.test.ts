@@ -102,6 +102,7 @@ async function storedOf({ id }: { id: string }): Promise<Record<string, string>>
   for (const endpoint of await query<any>(id, "SELECT * FROM webhook_endpoints WHERE workspace_id = ?", id)) {
     found["webhook"] = endpoint.secret;
     found["previous webhook"] = endpoint.previous_secret;
+    found["older webhook"] = JSON.parse(endpoint.older_secrets)[0].secret;
   }
   for (const erasure of await query<any>(id, "SELECT * FROM privacy_erasures WHERE workspace_id = ?", id))
     found["erasure"] = erasure.identifier;
@@ -125,6 +126,7 @@ const all = (state: string) => ({
   "version 1: shop Authorization": state,
   webhook: state,
   "previous webhook": state,
+  "older webhook": state,
 });
 
 const TURNSTILE = { site_key: "0x4site", secret: "0x4secret" };
@@ -148,6 +150,7 @@ async function liveBefore(shard?: number) {
   const call = (bindings: Bindings, method: string, path: string, body?: unknown, more?: Record<string, string>) =>
     sendTo(bindings, method, `/api/v1${path}`, { token: key, body, ...(more && { headers: more }) });
   const endpoint = (await call(OLD, "POST", "/webhooks", { url: `https://${host}/hooks`, events: ["*"] })).body;
+  const once = (await call(OLD, "POST", `/webhooks/${endpoint.id}/rotate-secret`)).body;
   const rotated = (await call(OLD, "POST", `/webhooks/${endpoint.id}/rotate-secret`)).body;
   const askGuarded = (bindings: Bindings) =>
     sendTo(bindings, "POST", `/widget/v1/agents/${guarded.id}/messages`, {
@@ -157,7 +160,10 @@ async function liveBefore(shard?: number) {
     sendTo(bindings, "POST", `/widget/v1/agents/${agent.id}/messages`, {
       body: { message: "Hello?", ...(userHash && { user_hash: userHash, user: { id: "u-1" } }) },
     });
-  const webhook: { id: string; secret: string; previousSecret: string } = { ...rotated, previousSecret: endpoint.secret };
+  const webhook: { id: string; secret: string; previousSecrets: string[] } = {
+    ...rotated,
+    previousSecrets: [endpoint.secret, once.secret],
+  };
   return { workspace, key: { id, key }, agent, headers, host, identity, previousIdentity, webhook, call, ask, askGuarded };
 }
 
@@ -173,12 +179,12 @@ describe("a rotation", () => {
 
       expect(await statesOf(NEW, workspace)).toEqual(all("current"));
       expect(await statesOf(OLD, workspace)).toEqual(all("unreadable"));
-      // Two secrets sign during a webhook's own rotation, and the receiver may hold either.
+      // Several secrets sign during a webhook's own rotations, and the receiver may hold any of them.
       await behaveAt(host, {});
       const young = await operate("POST", `/workspaces/${workspace.id}/keys`, { name: "Young", scopes: ["*"] });
       const tested = await send("POST", `/api/v1/webhooks/${webhook.id}/test`, { token: young.key });
       expect(tested.body).toMatchObject({ status: "succeeded" });
-      for (const secret of [webhook.secret, webhook.previousSecret]) expect(await verified(secret, host)).toBe("webhook.test");
+      for (const secret of [webhook.secret, ...webhook.previousSecrets]) expect(await verified(secret, host)).toBe("webhook.test");
       for (const secret of [identity, previousIdentity]) expect((await ask(NEW, await hashOf(secret, "u-1"))).status).toBe(200);
       expect(await headersOf(workspace, agent.id)).toEqual(headers);
       expect((await askGuarded(NEW)).status).toBe(200);
@@ -195,8 +201,16 @@ describe("a rotation", () => {
     };
     const bare = async () =>
       (await rows()).map(
-        ({ identity_secret: _a, previous_identity_secret: _b, turnstile_secret: _c, tools: _d, secret: _e, previous_secret: _f, ...row }) =>
-          row,
+        ({
+          identity_secret: _a,
+          previous_identity_secret: _b,
+          turnstile_secret: _c,
+          tools: _d,
+          secret: _e,
+          previous_secret: _f,
+          older_secrets: _g,
+          ...row
+        }) => row,
       );
     const before = await bare();
     await walk(BOTH, "GET");
@@ -235,7 +249,7 @@ describe("a rotation", () => {
     const grown = (kind: string, name: string) => counted[kind]![name]! - before[kind]![name]!;
     const made = ["identity_secrets", "turnstile_secrets", "tool_headers", "webhook_secrets"].map((kind) => grown(kind, "outdated"));
     // The headers of the tools are those of the agent and of its version.
-    expect(made).toEqual([2, 1, 6, 2]);
+    expect(made).toEqual([2, 1, 6, 3]);
     expect(grown("webhook_secrets", "current")).toBe(0);
     expect(kinds(await walk(BOTH, "POST"))["tool_headers"]).toMatchObject({ outdated: 0, reencrypted: 6 });
     expect(kinds(await walk(BOTH, "GET"))["tool_headers"]).toMatchObject({ outdated: 0, reencrypted: 0 });
@@ -274,12 +288,14 @@ describe("a rotation", () => {
   test("an expired secret is neither reencrypted nor counted", async () => {
     const { workspace } = await liveBefore();
     await query(workspace.id, "UPDATE agents SET previous_identity_secret_until = 1 WHERE workspace_id = ?", workspace.id);
-    await query(workspace.id, "UPDATE webhook_endpoints SET previous_secret_until = 1 WHERE workspace_id = ?", workspace.id);
+    const expire = "UPDATE webhook_endpoints SET previous_secret_until = 1, older_secrets = json_set(older_secrets, '$[0].untilMs', 1)";
+    await query(workspace.id, `${expire} WHERE workspace_id = ?`, workspace.id);
     await walk(BOTH, "POST");
     expect(await statesOf(NEW, workspace)).toEqual({
       ...all("current"),
       "previous identity": "unreadable",
       "previous webhook": "unreadable",
+      "older webhook": "unreadable",
     });
   });
 });

@@ -405,21 +405,28 @@ test("an early wake-up does nothing", async () => {
   expect(await countOf(receiver)).toBe(1);
 });
 
-test("during a rotation both secrets sign, and afterwards only the new one", async () => {
+test("during rotations each secret signs until its time, and afterwards only the new one", async () => {
   const receiver = await createReceiver();
   await behaveAt(receiver.host, {});
   const startMs = Date.now();
   const next = newSecret();
   const [row] = await query<{ secret: string }>(receiver.id, "SELECT secret FROM webhook_endpoints WHERE id = ?", receiver.id);
   const secret = await sealSecret(env, next, receiver.id);
-  await changeEndpoint(receiver, { secret, previous_secret: row!.secret, previous_secret_until: startMs + HOUR });
+  const oldest = newSecret();
+  const older = [{ secret: await sealSecret(env, oldest, receiver.id), untilMs: startMs + HOUR / 2 }];
+  await changeEndpoint(receiver, {
+    secret,
+    previous_secret: row!.secret,
+    previous_secret_until: startMs + HOUR,
+    older_secrets: JSON.stringify(older),
+  });
   const simulation = new DeliverySimulation(startMs);
   await simulation.emit([receiver]);
   await simulation.runUntil(startMs + HOUR);
   await simulation.emit([receiver]);
   await simulation.runUntil(startMs + HOUR + 1);
   const [during, after] = await receivedBy(receiver.host);
-  for (const valid of [receiver.secret, next]) verify(valid, during!, startMs);
+  for (const valid of [oldest, receiver.secret, next]) verify(valid, during!, startMs);
   verify(next, after!, startMs + HOUR);
   expect(() => verify(receiver.secret, after!, startMs + HOUR)).toThrow();
   const tampered = { ...during!, body: during!.body.map((byte, at) => (at === 9 ? byte ^ 1 : byte)) };

@@ -454,6 +454,26 @@ describe("POST /webhooks/{id}/rotate-secret", () => {
     expect(row["previous_secret_until"]).toBe(Date.parse(rotated.updated_at) + DAY_MS);
   });
 
+  test("a further rotation leaves each previous secret its day, up to five of them", async () => {
+    const workspace = await createWorkspace();
+    const { id, secret: first } = await listen(workspace);
+    const rotate = () => workspace.call("POST", `/webhooks/${id}/rotate-secret`);
+    const signing = async () => {
+      const { previous_secret, older_secrets } = await rowOf(id);
+      const stored = [...JSON.parse(older_secrets).map(({ secret }: { secret: string }) => secret), previous_secret];
+      return Promise.all(stored.map((secret) => decryptSecret(env, secret, `webhook/${id}`)));
+    };
+    const secrets = [first];
+    for (let at = 0; at < 5; at++) secrets.push((await rotate()).body.secret);
+    expect(await signing()).toEqual(secrets.slice(0, 5));
+    const refused = await rotate();
+    expect([refused.status, refused.body.error.code]).toEqual([409, "conflict"]);
+    expect(await signing()).toEqual(secrets.slice(0, 5));
+    await query(id, "UPDATE webhook_endpoints SET older_secrets = json_set(older_secrets, '$[0].untilMs', 1) WHERE id = ?", id);
+    expect((await rotate()).status).toBe(200);
+    expect(await signing()).toEqual(secrets.slice(1));
+  });
+
   test("is carried out once when repeated with its Idempotency-Key after a crash: the receivers' secret still signs", async () => {
     const workspace = await createWorkspace();
     const { id, secret: before } = await listen(workspace);

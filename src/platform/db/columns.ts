@@ -296,6 +296,12 @@ export interface PinnedTool {
   hash: string;
 }
 
+/** An encrypted secret of a webhook endpoint in `webhook_endpoints.older_secrets`, which signs until its time. */
+export interface OlderSecret {
+  secret: string;
+  untilMs: number;
+}
+
 /** How many days a workspace's records are kept, in `workspaces.retention`; null keeps them forever. */
 export interface Retention {
   /** The days after its last activity for which a conversation is kept, with its messages, hand-offs and events. */

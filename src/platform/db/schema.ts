@@ -33,6 +33,7 @@ import {
   RATINGS,
   RESOLVERS,
   type RedactionSettings,
+  type OlderSecret,
   type Retention,
   type RuleActions,
   type RuleConditions,
@@ -1336,6 +1337,8 @@ export const webhookEndpoints = sqliteTable(
     rotationId: text("rotation_id"),
     previousSecret: text("previous_secret"),
     previousSecretUntil: integer("previous_secret_until"),
+    /** Those before the previous one that still sign, if the secret was rotated several times within a day. */
+    olderSecrets: json<OlderSecret[]>("older_secrets", "[]"),
     // Deliveries by status.
     pendingCount: count("pending_count"),
     succeededCount: count("succeeded_count"),

@@ -79,6 +79,7 @@ const RECORD = {
   trigger: "event",
   limits: { messages: 1 },
   maxMessages: 10,
+  maxPrevious: 5,
   quota: { period: "2026-11", limit: 10 },
   messageLimit: { flow: "messages", perDay: 10, sender: "a" },
   limit: 20,
@@ -197,7 +198,7 @@ const ARGUMENTS: Record<string, unknown[][]> = {
   ]),
   "operator/secret-store.replaceSecrets": [
     ["agents", ID, { tools: "[]" }, { tools: "[]" }],
-    ["webhook_endpoints", ID, { secret: "s", previousSecret: null }, { secret: "s", previousSecret: null }],
+    ["webhook_endpoints", ID, { secret: "s", olderSecrets: "[]" }, { secret: "s", olderSecrets: "[]" }],
     ["privacy_erasures", ID, { identifier: "s" }, { identifier: "s" }],
   ],
   "operator/health-store.findWaitingWork": WORK_KINDS.map((kind) => [kind, NOW]),

@@ -1,0 +1,1 @@
+ALTER TABLE `webhook_endpoints` ADD `older_secrets` text DEFAULT '[]' NOT NULL;
