@@ -343,6 +343,21 @@ test("after several shards have moved, lists of workspaces and batches of delive
   expect(new Set(ids.map((id) => id.slice(-2))).size).toBe(2);
 });
 
+test("batches that are run together are each run in the database of their shard", async () => {
+  const [moved, staying] = [await prepare(), await prepare()];
+  await move(moved.shard, "DB_1");
+  await moved.ask("ben");
+  const committer = env.COMMITTER.getByName("DB_1");
+  const agentsOf = async ({ shard, workspace: { id } }: typeof moved) => {
+    const statements = [{ query: "SELECT id FROM agents WHERE workspace_id = ?", values: [id] }];
+    const [agents] = (await committer.commit({ shard, statements })) as unknown as D1Result<{ id: string }>[];
+    return agents!.results;
+  };
+  // The second and the third wait for the first, and are then one group.
+  const [, ofMoved, ofStaying] = await Promise.all([agentsOf(moved), agentsOf(moved), agentsOf(staying)]);
+  expect([ofMoved, ofStaying]).toEqual([[{ id: moved.agent.id }], [{ id: staying.agent.id }]]);
+});
+
 test("the copies of a workspace whose import is not finished are erased like others", async () => {
   const { shard, workspace, ask: askAgain } = await prepare();
   await askAgain();

@@ -68,6 +68,9 @@ export function prepareIn(binding: D1Database, { query, values }: StatementText)
 export async function runWhereServed(env: Env, shards: readonly number[], statements: readonly StatementText[]): Promise<D1Result[]> {
   const codes = JSON.stringify(shards.map(shardCode));
   let database = placeOf(env, shards[0]!);
+  // A database that never had a shard has no row of it, so the guard would let its statements pass.
+  const other = shards.find((shard) => placeOf(env, shard) !== database);
+  if (other !== undefined) throw new Error(`shard_left ${shardCode(other)}: its batch is grouped with that of another database`);
   // Whether the former database has just named this one, so that the shard is complete here even if it is marked as arriving. A later call
   // asks again: by then the shard may have moved back, and be arriving here once more.
   let isConfirmed = false;
