@@ -4,7 +4,7 @@ import { changeConversations } from "../conversations/bulk.ts";
 import { jsonBody } from "../platform/http/body.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { needsScope, operationOf } from "../workspaces/checks.ts";
+import { changerOf, needsScope, operationOf } from "../workspaces/checks.ts";
 import { notifyVisitor } from "./visitor-sockets.ts";
 
 export const bulkRoutes = createRouter("Conversations");
@@ -24,7 +24,8 @@ const updateConversations = createRoute({
 bulkRoutes.openapi(updateConversations, async (c) => {
   const { ids, status, add_tags: tags, remove_tags: removedTags, snoozed_until: snoozedUntil } = c.req.valid("json");
   const op = operationOf(c);
-  const results = await changeConversations(op, [...new Set(ids)], { status, addedTags: [...new Set(tags)], removedTags, snoozedUntil });
+  const changes = { by: changerOf(c), status, addedTags: [...new Set(tags)], removedTags, snoozedUntil };
+  const results = await changeConversations(op, [...new Set(ids)], changes);
   for (const { id, before, after } of results) {
     if (after && after.status !== before?.status) notifyVisitor(c.env, { id, workspaceId: op.workspaceId, status: after.status });
   }

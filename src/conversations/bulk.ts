@@ -9,6 +9,7 @@ import { type ConversationState, listStates, updateTags } from "./store.ts";
 import { MAX_TAGS } from "../platform/db/columns.ts";
 
 interface BulkChanges {
+  by: "human" | "api";
   status?: SettableStatus | undefined;
   addedTags: readonly string[];
   removedTags: readonly string[];
@@ -56,11 +57,11 @@ export async function changeConversations(op: Operation, ids: readonly string[],
   return ids.map((id) => ({ id, outcome: outcomeOf(id), before: beforeOf.get(id), after: afterOf.get(id) }));
 }
 
-function bulkWrites(op: ConversationOperation, { status, addedTags, removedTags, snoozedUntil }: BulkChanges): Statement[] {
+function bulkWrites(op: ConversationOperation, { by, status, addedTags, removedTags, snoozedUntil }: BulkChanges): Statement[] {
   const isTagging = addedTags.length > 0 || removedTags.length > 0;
   return [
     ...(isTagging ? [updateTags(op.db, op.workspaceId, op.conversationId, { added: addedTags, removed: removedTags }, op.nowMs)] : []),
-    ...changeWrites(op, { status, snoozedUntil }),
+    ...changeWrites(op, { by, status, snoozedUntil }),
   ];
 }
 

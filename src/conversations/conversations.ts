@@ -33,6 +33,8 @@ import {
 export type ConversationOperation = Operation & ConversationKey;
 
 interface Changes {
+  /** Who makes the changes: a signed-in member of the team, or a program with an API key. */
+  by: "human" | "api";
   status?: SettableStatus | null | undefined;
   tags?: string[] | null | undefined;
   assignee?: Member | null | undefined;
@@ -70,7 +72,10 @@ export async function changeConversation(op: ConversationOperation, changes: Cha
 }
 
 /** Returns the writes of `changeConversation`. */
-export function changeWrites(op: ConversationOperation, { status, tags, assignee, read, snoozedUntil, ...routing }: Changes): Statement[] {
+export function changeWrites(
+  op: ConversationOperation,
+  { by, status, tags, assignee, read, snoozedUntil, ...routing }: Changes,
+): Statement[] {
   const { db, workspaceId, conversationId } = op;
   const { teamId, priority, assign } = routing;
   // A new status marks the conversation as read, unless the conversation then waits for the team.
@@ -81,7 +86,7 @@ export function changeWrites(op: ConversationOperation, { status, tags, assignee
   return [
     // This comes before the transition, so that the event of the transition shows the changes.
     ...(isChanged ? [updateByTeam(db, workspaceId, conversationId, changes, op.nowMs)] : []),
-    ...(status ? transitionWrites(db, op, transitionTo(status), { by: "api", isRead }) : []),
+    ...(status ? transitionWrites(db, op, transitionTo(status), { by, isRead }) : []),
   ];
 }
 

@@ -248,6 +248,11 @@ function messageExists(messageId: string): SQL {
   return exists(messages, eq(messages.id, messageId));
 }
 
+/** SQL condition on `conversations`: nobody has written since this message. */
+function isLatestMessage(messageId: string): SQL {
+  return eq(conversations.latestMessageId, messageId);
+}
+
 /** Records the time of the first human reply. */
 export function recordHumanReply(db: Database, key: ConversationKey, messageId: string, nowMs: number) {
   return db
@@ -341,7 +346,7 @@ interface TransitionOptions {
   nowMs: number;
   /** Who resolves the conversation, if the transition resolves it. */
   by?: "ai" | "human" | "api" | "auto";
-  /** The human's reply that causes the transition: nothing changes unless the reply is stored. */
+  /** The human's reply that causes the transition: nothing changes unless it is the latest message, so a repeated reply undoes nothing. */
   messageId?: string | undefined;
   /** Whether the change marks the conversation as read. */
   isRead?: boolean;
@@ -377,13 +382,13 @@ export function transitionConversation(
       updatedAt: increasedTo(conversations.updatedAt, nowMs),
       ...(isRead && { unreadCount: 0 }),
     })
-    .where(and(isConversation(key), sql`${to} <> ${conversations.status}`, where, messageId ? messageExists(messageId) : undefined));
+    .where(and(isConversation(key), sql`${to} <> ${conversations.status}`, where, messageId ? isLatestMessage(messageId) : undefined));
 }
 
 /**
  * Updates the conversation's open hand-off for a transition. It must come before `transitionConversation` in the batch, because it
  * reads the previous status.
- * @param messageId the human's reply that causes the transition: nothing changes unless the reply is stored.
+ * @param messageId the human's reply that causes the transition: nothing changes unless it is the latest message.
  */
 export function transitionHandoff(
   db: Database,
@@ -406,7 +411,7 @@ export function transitionHandoff(
         isOfConversation(handoffs, key),
         sql`${handoffs.status} <> 'resolved'`,
         sql`${reached} IS NOT NULL`,
-        messageId ? messageExists(messageId) : undefined,
+        messageId ? exists(conversations, isConversation(key), isLatestMessage(messageId)) : undefined,
       ),
     );
 }

@@ -268,6 +268,11 @@ export function authorOf(c: AppContext, named: { id: string; name: string } | nu
   return member ? { id: member.id, name: member.name } : named;
 }
 
+/** Returns who changes a conversation: a signed-in member of the team, or a program with an API key. */
+export function changerOf(c: AppContext): "human" | "api" {
+  return actorOf(c).type === "member" ? "human" : "api";
+}
+
 /** Returns the error for the team's message or note in a conversation that has no room for it, or on a `full` day. */
 export function noRoomFor(kind: "messages" | "notes", full: LimitWindow | undefined): ApiError {
   if (full) return limitReached(full, Date.now());

@@ -106,7 +106,7 @@ export class Histories {
     const status = random() < 0.6 ? ("resolved" as const) : pick(random, SETTABLE_STATUSES);
     const run = async (): Promise<unknown> => {
       if (kind < 0.15) return replyAsHuman(op, { content: "A human's words.", author: null, resolve, perDay: 1_000, maxMessages: 1_000 });
-      if (kind < 0.6) return changeConversation(op, { status });
+      if (kind < 0.6) return changeConversation(op, { by: "api", status });
       if (kind < 0.8) return query(workspaceId, "UPDATE conversations SET csat_score = ? WHERE id = ?", score, conversationId);
       const [first, ...rest] = resolveIdleWrites(db, op, nowMs);
       return db.batch([first!, ...rest]);

@@ -1,8 +1,12 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { replyAsHuman } from "../../src/conversations/conversations.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { shardOf } from "../../src/platform/db/ids.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import { createAgent, createWorkspace, databases, learn, listen, query, type Workspace } from "../harness.ts";
+import { join } from "../members/team.ts";
 
 const TEXT = "# Refunds\n\nRefunds are paid within five working days.";
 const UNKNOWN = "What is the capital of France?";
@@ -110,6 +114,31 @@ describe("a human's reply", () => {
     const second = await workspace.call("POST", `${path}/messages`, { content: "In France, that is." });
     expect(Date.parse(second.body.created_at)).toBeGreaterThan(Date.parse(first.body.created_at));
     expect((await workspace.call("GET", path)).body.first_human_reply_at).toBe(first.body.created_at);
+  });
+
+  test("a reply whose answer was lost and that is sent again does not close what the visitor has asked since", async () => {
+    const { workspace, id, path, ask } = await converse(KNOWN);
+    const ids = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
+    const reply = () => {
+      const left = [...ids];
+      const op = { ...newOperation(env, new Meter(), workspace.id), conversationId: id, newId: () => left.shift()! };
+      return replyAsHuman(op, { content: "It is paid.", author: null, resolve: true, perDay: 100, maxMessages: 100 });
+    };
+    await reply();
+    expect((await ask(UNKNOWN)).body).toMatchObject({ status: "needs_human" });
+    const before = (await workspace.call("GET", path)).body;
+    await reply();
+    expect((await workspace.call("GET", path)).body).toEqual(before);
+    expect(before).toMatchObject({ status: "needs_human", handoff: { status: "pending" }, message_count: 5 });
+  });
+
+  test("a signed-in member who resolves it is a human, and not the API", async () => {
+    const { workspace, id, path } = await converse();
+    const member = await join(workspace, "agent");
+    expect((await member.call("PATCH", path, { status: "resolved" })).body.resolved_by).toBe("human");
+    await member.call("PATCH", path, { status: "open" });
+    await member.call("POST", "/conversations/bulk", { ids: [id], status: "resolved" });
+    expect((await workspace.call("GET", path)).body.resolved_by).toBe("human");
   });
 
   test("a reply with resolve resolves it, and the next message reopens it", async () => {

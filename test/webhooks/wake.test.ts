@@ -37,7 +37,7 @@ function operationOf({ workspace, conversationId }: Fixture, bindings: Env) {
 const WAIT = { text: "Wait.", opensAtMs: null, routingText: { texts: [], language: "en" } };
 
 const CAUSES: [name: string, run: (fixture: Fixture, bindings: Env) => Promise<unknown>][] = [
-  ["a change of status", (fixture, bindings) => changeConversation(operationOf(fixture, bindings), { status: "resolved" })],
+  ["a change of status", (fixture, bindings) => changeConversation(operationOf(fixture, bindings), { by: "api", status: "resolved" })],
   [
     "a visitor's wish for a human",
     (fixture, bindings) =>
@@ -79,7 +79,7 @@ test.for(CAUSES)("%s wakes each of its deliveries once", async ([, run]) => {
 
 test("a redelivery is woken", async () => {
   const fixture = await createFixture();
-  await changeConversation(operationOf(fixture, env), { status: "resolved" });
+  await changeConversation(operationOf(fixture, env), { by: "api", status: "resolved" });
   const { id: workspaceId } = fixture.workspace;
   const [delivery] = await query<{ id: string }>(
     workspaceId,
@@ -95,7 +95,10 @@ test("a redelivery is woken", async () => {
 test("a queue that is down fails no request: the deliveries wait for the sweep", async () => {
   const fixture = await createFixture();
   const down = envWith({ DELIVERY_QUEUE: { sendBatch: () => Promise.reject(new Error("it is down")) } });
-  expect(await changeConversation(operationOf(fixture, down), { status: "resolved" })).toMatchObject({ status: "resolved" });
+  expect(await changeConversation(operationOf(fixture, down), { by: "api", status: "resolved" })).toMatchObject({
+    by: "api",
+    status: "resolved",
+  });
   const waiting = "SELECT id FROM deliveries WHERE workspace_id = ? AND status = 'pending' AND next_attempt_at <= ?";
   expect(await query(fixture.workspace.id, waiting, fixture.workspace.id, Date.now())).toHaveLength(2);
 });
