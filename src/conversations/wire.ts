@@ -299,9 +299,7 @@ export const tag = () => z.string().max(MAX_TAG_LENGTH);
 
 /** An optional time in the near future, turned into milliseconds; null ends a snooze. */
 export const snoozeTime = (description: string) =>
-  z.iso
-    .datetime({ offset: true })
-    .transform((text) => Date.parse(text))
+  timeQuery()
     .refine((atMs) => atMs > Date.now() && atMs <= Date.now() + MAX_SNOOZE_DAYS * DAY_MS, {
       ...valueErrorParams(`choose a time within the next ${MAX_SNOOZE_DAYS} days`),
     })

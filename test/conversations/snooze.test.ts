@@ -27,7 +27,8 @@ test("a snoozed conversation is in the list of snoozed ones, and with the others
   const { workspace, agentId, ids } = await createWaiting(3);
   const [first, second, third] = ids as [string, string, string];
   const until = later(2);
-  const { status, body } = await snooze(workspace, second, until);
+  // A time without an offset is UTC.
+  const { status, body } = await snooze(workspace, second, until.replace("Z", ""));
   expect([status, body.snoozed_until]).toEqual([200, until]);
   for (const further of [
     "",
