@@ -144,12 +144,13 @@ export class SuspendedTurns {
    */
   settle(answerId: string, results: readonly ToolResult[], runsIn: ClientSurface): Settlement {
     const turn = this.find(answerId);
+    const isCall = (id: string): boolean => (turn ? isCallOf(turn, id) : turnOfCall(id)?.answerId === answerId);
+    const positions = results.flatMap(({ tool_call_id: id }, at) => (isCall(id) ? [] : [at]));
+    if (positions.length > 0) return { outcome: "unknown_calls", positions };
     if (!turn || turn.approvals || turn.question.clientTools?.runsIn !== runsIn) return { outcome: "not_waiting" };
     const settled = { outcome: "settled", question: turn.question } as const;
     if (!waitsForCaller(turn, Date.now())) return settled;
     const calls = awaitedCalls(turn);
-    const positions = results.flatMap(({ tool_call_id: id }, at) => (isCallOf(turn, id) ? [] : [at]));
-    if (positions.length > 0) return { outcome: "unknown_calls", positions };
     const resultOf = ({ id }: { id: string }) => results.find(({ tool_call_id: given }) => given === id);
     const missing = calls.filter((call) => !resultOf(call));
     if (missing.length > 0) return { outcome: "missing_calls", ids: missing.map(({ id }) => id) };

@@ -172,7 +172,8 @@ async function useConversations(client: Client, agent_id: string) {
   expect((await client.getTrace({ conversation_id, message_id: message_id! })).message_id).toBe(message_id);
   const again = await Array.fromAsync(client.resumeAnswer({ conversation_id, message_id: message_id! }));
   expect(again.at(-1)).toMatchObject({ type: "done", answer: { message_id } });
-  const results = [{ tool_call_id: "call_1", content: "It is done." }];
+  const ids = Buffer.from(`${conversation_id}${message_id}`.replaceAll("-", ""), "hex").toString("base64url");
+  const results = [{ tool_call_id: `call_${ids}_1_1`, content: "It is done." }];
   expect(await client.sendToolResults({ conversation_id, message_id: message_id!, body: { results } })).toMatchObject({ message_id });
   expect((await client.getConversationCase({ conversation_id })).case.turns).toHaveLength(1);
   const suggested = await client.suggestReply({ conversation_id });
