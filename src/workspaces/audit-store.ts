@@ -1,7 +1,17 @@
 import { and, desc, eq, gte, lt, or, type SQL, sql } from "drizzle-orm";
 import type { Database, Operation } from "../platform/db/client.ts";
 import { firstIdAt, newId, shardOf } from "../platform/db/ids.ts";
-import { agents, apiKeys, auditLog, members, routingRules, teams, webhookEndpoints, workspaces } from "../platform/db/schema.ts";
+import {
+  agents,
+  apiKeys,
+  applications,
+  auditLog,
+  members,
+  routingRules,
+  teams,
+  webhookEndpoints,
+  workspaces,
+} from "../platform/db/schema.ts";
 import { IF_CHANGED, insertWhere, type Page } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
 
@@ -96,8 +106,10 @@ export interface AuditFilter {
 /** Lists a page of a workspace's entries with the present names of actor and target, newest first, and one more if there is another page. */
 export function listAuditEntries(db: Database, workspaceId: string, filter: AuditFilter, { limit, offset, cursor }: Page) {
   const actorId = sql`substr(${auditLog.actor}, instr(${auditLog.actor}, '/') + 1)`;
-  const nameOf = (table: typeof members | typeof apiKeys | typeof agents | typeof teams | typeof routingRules, id: SQL) =>
-    sql`(SELECT ${table.name} FROM ${table} WHERE ${table.id} = ${id} AND ${table.workspaceId} = ${workspaceId})`;
+  const nameOf = (
+    table: typeof members | typeof apiKeys | typeof agents | typeof teams | typeof routingRules | typeof applications,
+    id: SQL,
+  ) => sql`(SELECT ${table.name} FROM ${table} WHERE ${table.id} = ${id} AND ${table.workspaceId} = ${workspaceId})`;
   const target = sql`${auditLog.targetId}`;
   const url = sql`(SELECT ${webhookEndpoints.url} FROM ${webhookEndpoints} WHERE ${webhookEndpoints.id} = ${target} AND ${webhookEndpoints.workspaceId} = ${workspaceId})`;
   return db
@@ -111,7 +123,7 @@ export function listAuditEntries(db: Database, workspaceId: string, filter: Audi
       actorName: sql<string | null>`coalesce(${nameOf(members, actorId)}, ${nameOf(apiKeys, actorId)})`.as("actor_name"),
       targetName: sql<
         string | null
-      >`coalesce(${nameOf(agents, target)}, ${nameOf(members, target)}, ${nameOf(apiKeys, target)}, ${nameOf(teams, target)}, ${nameOf(routingRules, target)}, ${url})`.as(
+      >`coalesce(${nameOf(agents, target)}, ${nameOf(members, target)}, ${nameOf(apiKeys, target)}, ${nameOf(teams, target)}, ${nameOf(routingRules, target)}, ${nameOf(applications, target)}, ${url})`.as(
         "target_name",
       ),
     })

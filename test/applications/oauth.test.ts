@@ -229,6 +229,8 @@ test("a client, the member and the removal of the member end an application at o
 
   const path = `/members/${agent.id}/applications`;
   const { data } = (await agent.call("GET", path)).body;
+  const connections = (await workspace.call("GET", "/audit?action=application.connected")).body.data;
+  expect(connections.map((entry: any) => entry.target_name)).toEqual([...data.map(({ name }: any) => name), null, null]);
   expect(data).toHaveLength(2);
   const neighbour = await join(await createWorkspace(), "owner");
   expect((await neighbour.call("DELETE", `${path}/${data[1].id}`)).status).toBe(404);
