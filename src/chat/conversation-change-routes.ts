@@ -1,6 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { withAddresses } from "../attachments/links.ts";
-import { API_OWNER } from "../attachments/store.ts";
+import { API_OWNER, type TakenFiles } from "../attachments/store.ts";
+import { attachmentIds } from "../attachments/wire.ts";
 import { changeConversation, type ConversationOperation, replyAsHuman, toTeamText } from "../conversations/conversations.ts";
 import {
   conversationSchema,
@@ -22,7 +23,7 @@ import { findConversation, SUBJECT_LENGTH } from "../conversations/store.ts";
 import { findTeam } from "../routing/team-store.ts";
 import { unknownTeam } from "../routing/team-wire.ts";
 import { toSingleLine } from "../platform/text.ts";
-import { authorOf, limitReached, needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
+import { authorOf, changerOf, limitReached, needsScope, noRoomFor, operationOf } from "../workspaces/checks.ts";
 import { toOpening } from "../workspaces/business-hours-wire.ts";
 import { REDACTED } from "../redaction/fields.ts";
 import { apiVisitor } from "./question.ts";
@@ -73,6 +74,7 @@ const startInSchema = z
         example: "Your order 4711",
       }),
     content: filledText(8000).meta({ ...REDACTED, description: "The message." }),
+    attachments: attachmentIds(),
     author: teamMemberSchema.nullable().optional().meta({ description: "The member of the team who writes. Visitors see the name." }),
   })
   .superRefine(({ channel, to, user }, ctx) => {
@@ -105,23 +107,33 @@ const startRoute = createRoute({
 });
 
 conversationChangeRoutes.openapi(startRoute, async (c) => {
-  const { agent_id: agentId, to, user, subject, content, author } = c.req.valid("json");
+  const { agent_id: agentId, to, user, subject, content, attachments, author } = c.req.valid("json");
   const first: FirstMessage = {
     agentId,
     subject: subject ? toSingleLine(subject, subject.length) : toSingleLine(content, SUBJECT_LENGTH),
     content,
     author: authorOf(c, author),
+    files: filesOf(attachments),
     to: to ? { channel: "email", email: to.email, name: to.name || null } : { channel: "api", user: user ? apiVisitor(user) : null },
   };
   const op = operationOf(c);
   const started = await startConversation(op, first, c.get("caller").workspace.limits);
   if (started.outcome === "agent_not_found") throw notFound("agent");
   if (started.outcome === "rate_limited") throw limitReached(started.full, op.nowMs);
+  if (started.outcome === "unknown_files") throw unknownFiles(started.positions)!;
   if (started.outcome === "no_mailbox") throw new ApiError("conflict", "The agent has no mailbox. Give it an email_address first.");
   const { conversation, message, hours } = started;
   c.set("conversationId", conversation.id);
-  return c.json({ ...conversation, messages: [toMessage(message)], has_more_messages: false, ...toOpening(hours, op.nowMs) }, 201);
+  return c.json(
+    { ...conversation, messages: await withAddresses(c, [toMessage(message)]), has_more_messages: false, ...toOpening(hours, op.nowMs) },
+    201,
+  );
 });
+
+/** Returns the uploaded files that a message of the team takes; undefined if there are none. */
+function filesOf(ids: string[] | null | undefined): TakenFiles | undefined {
+  return ids?.length ? { ids, owners: [API_OWNER] } : undefined;
+}
 
 const updateConversation = createRoute({
   operationId: "updateConversation",
@@ -139,7 +151,7 @@ conversationChangeRoutes.openapi(updateConversation, async (c) => {
   const { snoozed_until: snoozedUntil, team_id: teamId, ...changes } = c.req.valid("json");
   const op = { ...operationOf(c), conversationId };
   if (teamId || changes.assign) await requireTeam(op, c.req.valid("json"));
-  const changed = await changeConversation(op, { ...changes, snoozedUntil, teamId });
+  const changed = await changeConversation(op, { ...changes, by: changerOf(c), snoozedUntil, teamId });
   if (!changed) throw notFound("conversation");
   if (changes.status) notifyVisitor(c.env, { ...changed, workspaceId: op.workspaceId });
   return c.json(changed, 200);
@@ -177,9 +189,8 @@ const replyToConversation = createRoute({
 conversationChangeRoutes.openapi(replyToConversation, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
   const { resolve, attachments, content, author } = c.req.valid("json");
-  const files = attachments?.length ? { ids: attachments, owners: [API_OWNER] } : undefined;
   const text = toTeamText({ content, author: authorOf(c, author) }, c.get("caller").workspace.limits);
-  const reply = { ...text, resolve, files };
+  const reply = { ...text, resolve, files: filesOf(attachments) };
   const replied = await replyAsHuman({ ...operationOf(c), conversationId }, reply);
   if (!replied) throw notFound("conversation");
   const { message, conversation } = replied;

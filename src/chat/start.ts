@@ -1,4 +1,6 @@
+import { and } from "drizzle-orm";
 import { findAgent } from "../agents/store.ts";
+import { areTakable, listTakable, missingFiles, takeFiles, type TakenFiles } from "../attachments/store.ts";
 import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
 import { type ConversationKey, createReply, findConversationRecord, findMessage, type Member } from "../conversations/store.ts";
 import type { ConversationRecord } from "../conversations/wire.ts";
@@ -24,6 +26,7 @@ export interface FirstMessage {
   subject: string | null;
   content: string;
   author: Member | null;
+  files?: TakenFiles | undefined;
   /** The recipient: an email address, or over the API a user, who may be unknown. */
   to: { channel: "email"; email: string; name: string | null } | { channel: "api"; user: QuestionVisitor | null };
 }
@@ -32,6 +35,7 @@ type StartResult =
   | { outcome: "started"; conversation: ConversationRecord; message: typeof messages.$inferSelect; hours: BusinessHours }
   | { outcome: "agent_not_found" }
   | { outcome: "no_mailbox" }
+  | { outcome: "unknown_files"; positions: number[] }
   | { outcome: "rate_limited"; full: LimitWindow };
 
 /** Starts a conversation with a message of the team. */
@@ -40,8 +44,13 @@ export async function startConversation(op: Operation, first: FirstMessage, limi
   const [conversationId, messageId, visitorId] = [op.newId(), op.newId(), op.newId()];
   const windows = [dayWindow("team_messages", limits.team_messages_per_day, nowMs)];
   const maxMessages = limits.messages_per_conversation;
+  const taking = first.files && { ...first.files, workspaceId, messageId, nowMs };
   const { before, written, after } = await transact(db, {
-    before: [findAgent(db, workspaceId, first.agentId), listCounts(db, workspaceId, windows)],
+    before: {
+      agents: findAgent(db, workspaceId, first.agentId),
+      sent: listCounts(db, workspaceId, windows),
+      ...(taking && { takable: listTakable(db, taking) }),
+    },
     writes: startWrites(db, { workspaceId, conversationId, messageId, visitorId, nowMs, windows, maxMessages }, first),
     after: [
       findConversationRecord(db, workspaceId, conversationId),
@@ -56,10 +65,11 @@ export async function startConversation(op: Operation, first: FirstMessage, limi
     if (found.record.channel === "email") await wakeEmails(op.env, [{ messageId }]);
     return { outcome: "started", conversation: found.record, message, hours: businessHoursOf(hours?.stored ?? {}) };
   }
-  const [[agent], sent] = before;
-  const full = findFullWindow(windows, sent);
-  if (agent && full) return { outcome: "rate_limited", full };
-  return { outcome: agent ? "no_mailbox" : "agent_not_found" };
+  const full = findFullWindow(windows, before.sent);
+  if (before.agents.length === 0) return { outcome: "agent_not_found" };
+  if (full) return { outcome: "rate_limited", full };
+  const positions = missingFiles(first.files, before.takable);
+  return positions.length > 0 ? { outcome: "unknown_files", positions } : { outcome: "no_mailbox" };
 }
 
 interface Start extends ConversationKey {
@@ -76,7 +86,8 @@ function startWrites(db: Database, start: Start, { to, ...first }: FirstMessage)
   const visitor = to.channel === "email" ? mailVisitor(to) : to.user;
   const emailKey = visitor?.email ? normalizeEmail(visitor.email) : null;
   const started = { ...first, workspaceId, conversationId, nowMs, channel: to.channel, anonId: visitor?.anonId ?? null };
-  const isAdmitted = mayBeStarted(started, windows);
+  const taking = first.files && { ...first.files, workspaceId, messageId, nowMs };
+  const isAdmitted = and(mayBeStarted(started, windows), taking && areTakable(taking))!;
   const thread = to.channel === "email" && { address: normalizeEmail(to.email), subject: first.subject ?? "", nowMs };
   return [
     ...(visitor ? upsertVisitor(db, start, { ...visitor, emailKey }, isAdmitted) : []),
@@ -87,5 +98,6 @@ function startWrites(db: Database, start: Start, { to, ...first }: FirstMessage)
     // No windows are passed, because the message was counted together with its conversation.
     createReply(db, start, { ...first, id: messageId, nowMs, maxMessages: start.maxMessages }, []),
     ...appendEvent(db, newEvent(start, nowMs), "message.human_replied", messageRecord(messageId)),
+    ...(taking ? [takeFiles(db, { ...taking, conversationId })] : []),
   ];
 }

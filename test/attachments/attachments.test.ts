@@ -41,7 +41,7 @@ async function createChat() {
 }
 
 test("a question and a reply carry files, and everyone who reads them gets signed addresses", async () => {
-  const { workspace, ask } = await createChat();
+  const { workspace, agent, ask } = await createChat();
   const [one, two] = [await upload(workspace), await upload(workspace, "Line\n", "log.html")];
   expect(one).toEqual({
     id: expect.any(String),
@@ -64,12 +64,16 @@ test("a question and a reply carry files, and everyone who reads them gets signe
     ["invoice.pdf"],
   ]);
   expect((await workspace.call("GET", `/conversations/${id}/messages`)).body.data[0].attachments).toEqual(body.messages[0].attachments);
+  const [plan, first] = [await upload(workspace), { agent_id: agent.id, channel: "api", content: "Here is the plan." }];
+  const started = await workspace.call("POST", "/conversations", { ...first, attachments: [plan.id] });
+  expect(started.body.messages[0].attachments).toEqual([plan]);
   expect((await workspace.call("GET", `/attachments/${one.id}`)).body).toEqual(one);
   const taken = await query(workspace.id, "SELECT expires_at, conversation_id FROM attachments WHERE workspace_id = ?", workspace.id);
   expect(taken).toEqual([
     { expires_at: null, conversation_id: id },
     { expires_at: null, conversation_id: id },
     { expires_at: null, conversation_id: id },
+    { expires_at: null, conversation_id: started.body.id },
   ]);
 });
 
@@ -121,7 +125,7 @@ test.each([
 });
 
 test("a message takes only files that are its sender's and that no other message has", async () => {
-  const { workspace, ask } = await createChat();
+  const { workspace, agent, ask } = await createChat();
   const neighbour = await createNeighbour(workspace);
   const [file, foreign, used] = [await upload(workspace), await upload(neighbour), await upload(workspace)];
   const first = await ask({ attachments: [used.id] });
@@ -131,6 +135,7 @@ test("a message takes only files that are its sender's and that no other message
       await ask({ attachments }),
       await ask({ attachments, conversation_id: id }),
       await workspace.call("POST", `/conversations/${id}/messages`, { content: "Hello", attachments }),
+      await workspace.call("POST", "/conversations", { agent_id: agent.id, channel: "api", content: "Hello", attachments }),
     ]) {
       expect(status, JSON.stringify(body)).toBe(422);
       expect(body.detail[0].loc).toEqual(["body", "attachments", ...at]);
