@@ -184,7 +184,8 @@ export function visibleText(text: string): string {
     .join("\n")
     .replaceAll(/\n{3,}/g, "\n\n")
     .trim();
-  return visible === "" ? text.trim() : visible;
+  // A lone `>` stands for a quote of an HTML text, and has no words.
+  return visible === "" ? text.replaceAll(/^>$/gm, "").trim() : visible;
 }
 
 function beginsHistory(lines: string[], line: string, at: number): boolean {
@@ -202,7 +203,26 @@ function attributionLines(lines: string[], line: string, at: number): number {
 }
 
 /** Elements that start a new line. */
-const BLOCKS = new Set(["p", "div", "br", "li", "tr", "ul", "ol", "table", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "section"]);
+const BLOCKS = new Set([
+  "p",
+  "div",
+  "br",
+  "li",
+  "tr",
+  "ul",
+  "ol",
+  "table",
+  "pre",
+  "h1",
+  "h2",
+  "h3",
+  "h4",
+  "h5",
+  "h6",
+  "hr",
+  "section",
+  "blockquote",
+]);
 /** Elements without text of the sender. The patterns below are classes and ids of quoted history in common mail programs. */
 const SKIPPED = new Set(["head", "style", "script", "title", "blockquote", "template", "svg"]);
 const QUOTES = /\b(gmail_quote|gmail_extra|yahoo_quoted|moz-cite-prefix|protonmail_quote|zmail_extra)\b/;
@@ -210,22 +230,32 @@ const QUOTE_IDS = /^(divRplyFwdMsg|appendonsend|mail-editor-reference-message-co
 /** Enough for three hundred nested quotes. It is bounded, since the parser's work at each tag grows with the depth. */
 const MAX_DEPTH = 1_000;
 
-/** The text of an HTML mail without the quoted history. It ends at the first element that is nested too deeply. */
+/**
+ * The text of an HTML mail without the quoted history. The line `>` stands for a `<blockquote>`, so that `visibleText` knows where quotes
+ * are. The text ends at the first element that is nested too deeply.
+ */
 export function textOfHtml(html: string): string {
   let text = "";
   let [depth, skippedFrom] = [0, 0];
+  /** Whether answers may follow the first quote in the skipped element: Gmail puts the attribution, quotes and answers into one. */
+  let mayHaveAnswers = false;
   const parser = new Parser({
     onopentag(name, { class: classes = "", id = "" }) {
       depth++;
       if (depth > MAX_DEPTH) return parser.pause();
-      if (skippedFrom === 0 && (SKIPPED.has(name) || QUOTES.test(classes) || QUOTE_IDS.test(id))) skippedFrom = depth;
+      if (skippedFrom === 0 && (SKIPPED.has(name) || QUOTES.test(classes) || QUOTE_IDS.test(id))) {
+        skippedFrom = depth;
+        mayHaveAnswers = name === "div";
+        if (name === "blockquote") text += "\n>";
+      }
       if (skippedFrom === 0 && BLOCKS.has(name)) text += name === "li" ? "\n- " : "\n";
     },
     ontext(words) {
       if (skippedFrom === 0) text += words.replaceAll(/[\s\u00a0]+/g, " ");
     },
     onclosetag(name) {
-      if (skippedFrom === depth) skippedFrom = 0;
+      const endsFirstQuote = mayHaveAnswers && name === "blockquote" && skippedFrom === depth - 1;
+      if (skippedFrom === depth || endsFirstQuote) skippedFrom = 0;
       depth--;
       if (skippedFrom === 0 && BLOCKS.has(name) && name !== "br") text += "\n";
     },

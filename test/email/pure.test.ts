@@ -153,6 +153,34 @@ describe("the new text of a mail", () => {
     expect(textOfHtml(html)).toBe("It is blue & small.\n\n- one\n\n- two\n\nBye");
   });
 
+  const ATTRIBUTION = "On Tue, Nov 3, 2026 at 9:00 AM Help &lt;help@example.com&gt; wrote:";
+  const ANSWERS = "<blockquote>Which <div>colour?</div></blockquote>Blue.<blockquote>Which size?</blockquote><p>Small.</p>";
+  test.each([
+    ["below an attribution", `<p>See below.</p><p>${ATTRIBUTION}</p>${ANSWERS}`, "See below.\n\nBlue.\n\nSmall."],
+    ["below an attribution without a time", `See below.<div>On Tuesday Help wrote:</div>${ANSWERS}`, "See below.\n\nBlue.\n\nSmall."],
+    [
+      "in Gmail's element for quotes",
+      `See below.<div class="gmail_quote"><div class="gmail_attr">${ATTRIBUTION}</div>${ANSWERS}</div>`,
+      "See below.\nBlue.\n\nSmall.",
+    ],
+  ])("of HTML with answers between quotes %s", (_, html, visible) => expect(visibleText(textOfHtml(html))).toBe(visible));
+
+  test.each([
+    ["below an attribution", `<p>Blue.</p><p>${ATTRIBUTION}</p><blockquote>Which?<blockquote>A pen.</blockquote>Bye</blockquote>`, "Blue."],
+    ["below an attribution, without an element of its own", `<p>Blue.</p><p>${ATTRIBUTION}</p><p>Which?</p>`, "Blue."],
+    [
+      "in Gmail's element for quotes",
+      `Blue.<div class="gmail_quote">${ATTRIBUTION}<blockquote>Which?<blockquote>A pen.</blockquote>Bye</blockquote></div>`,
+      "Blue.",
+    ],
+    [
+      "in Yahoo's element for quotes",
+      `Blue.<div class="yahoo_quoted"><div>${ATTRIBUTION}</div><div>Which?<blockquote>A pen.</blockquote>Bye</div></div>`,
+      "Blue.",
+    ],
+    ["and no other words", "<blockquote>Which?</blockquote>", ""],
+  ])("of HTML with a history %s", (_, html, visible) => expect(visibleText(textOfHtml(html))).toBe(visible));
+
   test("of HTML, up to the first element that is nested too deeply", () => {
     expect(textOfHtml(`<p>Blue.</p>${"<b>".repeat(900)}Small.${"</b>".repeat(900)}<p>Bye</p>`)).toBe("Blue.\nSmall.\nBye");
     expect(textOfHtml(`<p>Blue.</p>${"<b>".repeat(1_001)}Small.${"</b>".repeat(1_001)}<p>Bye</p>`)).toBe("Blue.");
