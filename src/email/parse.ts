@@ -156,9 +156,11 @@ const QUOTE_BEGINS_WITHIN = 5;
 /** The headers that Outlook puts above a quoted mail. */
 const HEADER_BLOCK = /^\*?(from|von|de|da|van|från|fra)\s?:\*?\s.*[@<[]/i;
 const HEADER_BLOCK_NEXT = /^\*?(sent|date|gesendet|datum|envoyé|enviado|inviato|verzonden|skickat|to|an|à|para)\s?:/i;
-/** The start of a signature: RFC 3676, 4.3, and what mobile mail programs write. */
-const SIGNATURE =
-  /^(--\s?|__+|sent from my .{1,40}|get outlook for .{1,40}|von meinem .{1,40} gesendet|envoyé de mon .{1,40}|enviado desde mi .{1,40})$/i;
+/** The start of a signature: RFC 3676, 4.3. */
+const SIGNATURE = /^(--\s?|__+)$/;
+/** The line that mobile mail programs write above the history. Answers may follow between its quotes. */
+const MOBILE_SIGNATURE =
+  /^(sent from my .{1,40}|get outlook for .{1,40}|von meinem .{1,40} gesendet|envoyé de mon .{1,40}|enviado desde mi .{1,40})$/i;
 
 /** Longer lines are not tested, since they match none of these patterns. */
 const MAX_MARK_LENGTH = 300;
@@ -178,7 +180,7 @@ export function visibleText(text: string): string {
     const next = isAttribution && lines.slice(below, below + QUOTE_BEGINS_WITHIN).find((each) => each.trim() !== "");
     if (next && next.startsWith(">")) at = below - 1;
     else if (isAttribution && (!next || ATTRIBUTION_MARK.test(lines.slice(at, below).join(" ")))) break;
-    else if (!line.startsWith(">")) kept.push(line);
+    else if (!line.startsWith(">") && !MOBILE_SIGNATURE.test(line.trim())) kept.push(line);
   }
   const visible = kept
     .join("\n")

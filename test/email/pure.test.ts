@@ -126,6 +126,16 @@ describe("the new text of a mail", () => {
       "See below.\n\nBlue.\nSmall.",
     ],
     [
+      "answers between quotes below the line of a telephone",
+      "See below.\n\nSent from my iPhone\n\n> On 3 Mar 2026, at 10:00, Help wrote:\n>\n> Which colour?\nBlue.\n> Which size?\nSmall.",
+      "See below.\n\nBlue.\nSmall.",
+    ],
+    [
+      "a history below the line of a telephone",
+      "Blue.\n\nGet Outlook for iOS\n________________________________\nFrom: Help\nWhich?",
+      "Blue.",
+    ],
+    [
       "a history of several quoted mails",
       "Blue.\n\nOn Tue, 3 Mar 2026 at 10:00, Help wrote:\n> Which?\n>\n> On Mon, 2 Mar 2026 at 9:00, Ada wrote:\n>> A pen.\n",
       "Blue.",
