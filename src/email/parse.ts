@@ -20,8 +20,8 @@ const PARSER_LIMITS = {
 const MAX_PARSED_BYTES = 1024 * 1024;
 /** The bytes of a part that are parsed, until the parts together have this size. */
 const MAX_PART_BYTES = 512 * 1024;
-/** The bytes of each further part: enough for its headers. */
-const MAX_FURTHER_PART_BYTES = 2_048;
+/** The bytes of each further part: enough for the text below photos, and little enough for thirty parts. */
+const MAX_FURTHER_PART_BYTES = 16 * 1024;
 /** Each line costs the parser 1 KB of memory. */
 const MAX_LINES = 30_000;
 /** Lines that start with `--` may start a MIME part, and each part costs the parser 2 KB. Pasted code and tables also have such lines. */

@@ -267,6 +267,15 @@ test("of long parts only the beginning is parsed, and the names of all attachmen
   expect(questionOf(mail)).toBe("See the photos.\n[Attachment left out: first.png]\n[Attachment left out: second.png]");
 });
 
+test("a text below large photos is read", async () => {
+  const photo = `--b\r\nContent-Type: image/jpeg; name=photo.jpg\r\nContent-Transfer-Encoding: base64\r\n\r\n${`${"QUFB".repeat(19)}\r\n`.repeat(10_000)}`;
+  const written = `Two photos.\n${"Where is it? ".repeat(500)}\nBye`;
+  const parts = [photo, photo, `--b\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n${written}\r\n`].join("");
+  const raw = `Content-Type: multipart/mixed; boundary="b"\r\n\r\n${parts}--b--\r\n`;
+  const mail = (await parseMail(Uint8Array.from(new TextEncoder().encode(mime({ to: "help@example.com", raw })))))!;
+  expect(questionOf(mail, ["photo.jpg"])).toBe(written);
+});
+
 test("the question of a mail without text is its subject; a long text is cut with a note", async () => {
   expect(questionOf(await PostalMime.parse(mime({ to: "a@b.example", subject: "Where is it?", text: "  " })))).toBe("Where is it?");
   const note = "\n[The rest of this mail was left out.]";
