@@ -8,7 +8,7 @@ import { trySend } from "../platform/mail.ts";
 import { logProblem } from "../platform/telemetry/log.ts";
 import { Meter } from "../platform/telemetry/meter.ts";
 import { toSingleLine, utf8Length } from "../platform/text.ts";
-import { MINUTE_MS } from "../platform/time.ts";
+import { DAY_MS, MINUTE_MS } from "../platform/time.ts";
 import { mintThreadToken, readMessageId, replyAddress, threadId } from "./address.ts";
 import { claimMail, findMail, updateMail } from "./store.ts";
 
@@ -62,16 +62,18 @@ export async function sendMail(env: Env, { messageId }: EmailMessage, nowMs = Da
     return "sent";
   }
   logProblem("email_refused", { message_id: messageId, attempts: claimed.attemptCount, error });
-  const waitMinutes = retryMinutes(error)[claimed.attemptCount - 1];
+  const waitMinutes = retryMinutes(error, claimed, nowMs);
   const isGivenUp = waitMinutes === undefined;
   await record(isGivenUp ? { status: "failed", error } : { error, nextAttemptAt: nowMs + waitMinutes * MINUTE_MS });
   return isGivenUp ? "given_up" : "put_off";
 }
 
-/** The minutes before each further attempt; empty for a permanent error. */
-function retryMinutes(error: string): readonly number[] {
-  if (error in MAIL_REMEDIES) return CONFIGURATION_RETRY_AFTER_MINUTES;
-  return TRANSIENT_CODES.has(error) ? RETRY_AFTER_MINUTES : [];
+/** The minutes before the next attempt; undefined after a permanent error, or when a day of attempts is over. */
+function retryMinutes(error: string, { attemptCount, createdAt }: { attemptCount: number; createdAt: number }, nowMs: number) {
+  if (error in MAIL_REMEDIES) return CONFIGURATION_RETRY_AFTER_MINUTES[attemptCount - 1];
+  if (!TRANSIENT_CODES.has(error)) return undefined;
+  // The many attempts of a mail that has waited for the configuration are not those of a transient error.
+  return RETRY_AFTER_MINUTES[attemptCount - 1] ?? (nowMs < createdAt + DAY_MS ? 60 : undefined);
 }
 
 /** The most bytes of files that a mail carries. Mail servers refuse larger mails, and base64 adds a third. */

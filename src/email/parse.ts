@@ -20,8 +20,8 @@ const PARSER_LIMITS = {
 const MAX_PARSED_BYTES = 1024 * 1024;
 /** The bytes of a part that are parsed, until the parts together have this size. */
 const MAX_PART_BYTES = 512 * 1024;
-/** The bytes of each further part: enough for its headers. */
-const MAX_FURTHER_PART_BYTES = 2_048;
+/** The bytes of each further part: enough for the text below photos, and little enough for thirty parts. */
+const MAX_FURTHER_PART_BYTES = 16 * 1024;
 /** Each line costs the parser 1 KB of memory. */
 const MAX_LINES = 30_000;
 /** Lines that start with `--` may start a MIME part, and each part costs the parser 2 KB. Pasted code and tables also have such lines. */
@@ -156,9 +156,11 @@ const QUOTE_BEGINS_WITHIN = 5;
 /** The headers that Outlook puts above a quoted mail. */
 const HEADER_BLOCK = /^\*?(from|von|de|da|van|från|fra)\s?:\*?\s.*[@<[]/i;
 const HEADER_BLOCK_NEXT = /^\*?(sent|date|gesendet|datum|envoyé|enviado|inviato|verzonden|skickat|to|an|à|para)\s?:/i;
-/** The start of a signature: RFC 3676, 4.3, and what mobile mail programs write. */
-const SIGNATURE =
-  /^(--\s?|__+|sent from my .{1,40}|get outlook for .{1,40}|von meinem .{1,40} gesendet|envoyé de mon .{1,40}|enviado desde mi .{1,40})$/i;
+/** The start of a signature: RFC 3676, 4.3. */
+const SIGNATURE = /^(--\s?|__+)$/;
+/** The line that mobile mail programs write above the history. Answers may follow between its quotes. */
+const MOBILE_SIGNATURE =
+  /^(sent from my .{1,40}|get outlook for .{1,40}|von meinem .{1,40} gesendet|envoyé de mon .{1,40}|enviado desde mi .{1,40})$/i;
 
 /** Longer lines are not tested, since they match none of these patterns. */
 const MAX_MARK_LENGTH = 300;
@@ -178,13 +180,14 @@ export function visibleText(text: string): string {
     const next = isAttribution && lines.slice(below, below + QUOTE_BEGINS_WITHIN).find((each) => each.trim() !== "");
     if (next && next.startsWith(">")) at = below - 1;
     else if (isAttribution && (!next || ATTRIBUTION_MARK.test(lines.slice(at, below).join(" ")))) break;
-    else if (!line.startsWith(">")) kept.push(line);
+    else if (!line.startsWith(">") && !MOBILE_SIGNATURE.test(line.trim())) kept.push(line);
   }
   const visible = kept
     .join("\n")
     .replaceAll(/\n{3,}/g, "\n\n")
     .trim();
-  return visible === "" ? text.trim() : visible;
+  // A lone `>` stands for a quote of an HTML text, and has no words.
+  return visible === "" ? text.replaceAll(/^>$/gm, "").trim() : visible;
 }
 
 function beginsHistory(lines: string[], line: string, at: number): boolean {
@@ -202,7 +205,26 @@ function attributionLines(lines: string[], line: string, at: number): number {
 }
 
 /** Elements that start a new line. */
-const BLOCKS = new Set(["p", "div", "br", "li", "tr", "ul", "ol", "table", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "section"]);
+const BLOCKS = new Set([
+  "p",
+  "div",
+  "br",
+  "li",
+  "tr",
+  "ul",
+  "ol",
+  "table",
+  "pre",
+  "h1",
+  "h2",
+  "h3",
+  "h4",
+  "h5",
+  "h6",
+  "hr",
+  "section",
+  "blockquote",
+]);
 /** Elements without text of the sender. The patterns below are classes and ids of quoted history in common mail programs. */
 const SKIPPED = new Set(["head", "style", "script", "title", "blockquote", "template", "svg"]);
 const QUOTES = /\b(gmail_quote|gmail_extra|yahoo_quoted|moz-cite-prefix|protonmail_quote|zmail_extra)\b/;
@@ -210,22 +232,32 @@ const QUOTE_IDS = /^(divRplyFwdMsg|appendonsend|mail-editor-reference-message-co
 /** Enough for three hundred nested quotes. It is bounded, since the parser's work at each tag grows with the depth. */
 const MAX_DEPTH = 1_000;
 
-/** The text of an HTML mail without the quoted history. It ends at the first element that is nested too deeply. */
+/**
+ * The text of an HTML mail without the quoted history. The line `>` stands for a `<blockquote>`, so that `visibleText` knows where quotes
+ * are. The text ends at the first element that is nested too deeply.
+ */
 export function textOfHtml(html: string): string {
   let text = "";
   let [depth, skippedFrom] = [0, 0];
+  /** Whether answers may follow the first quote in the skipped element: Gmail puts the attribution, quotes and answers into one. */
+  let mayHaveAnswers = false;
   const parser = new Parser({
     onopentag(name, { class: classes = "", id = "" }) {
       depth++;
       if (depth > MAX_DEPTH) return parser.pause();
-      if (skippedFrom === 0 && (SKIPPED.has(name) || QUOTES.test(classes) || QUOTE_IDS.test(id))) skippedFrom = depth;
+      if (skippedFrom === 0 && (SKIPPED.has(name) || QUOTES.test(classes) || QUOTE_IDS.test(id))) {
+        skippedFrom = depth;
+        mayHaveAnswers = name === "div";
+        if (name === "blockquote") text += "\n>";
+      }
       if (skippedFrom === 0 && BLOCKS.has(name)) text += name === "li" ? "\n- " : "\n";
     },
     ontext(words) {
       if (skippedFrom === 0) text += words.replaceAll(/[\s\u00a0]+/g, " ");
     },
     onclosetag(name) {
-      if (skippedFrom === depth) skippedFrom = 0;
+      const endsFirstQuote = mayHaveAnswers && name === "blockquote" && skippedFrom === depth - 1;
+      if (skippedFrom === depth || endsFirstQuote) skippedFrom = 0;
       depth--;
       if (skippedFrom === 0 && BLOCKS.has(name) && name !== "br") text += "\n";
     },

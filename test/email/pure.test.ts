@@ -126,6 +126,16 @@ describe("the new text of a mail", () => {
       "See below.\n\nBlue.\nSmall.",
     ],
     [
+      "answers between quotes below the line of a telephone",
+      "See below.\n\nSent from my iPhone\n\n> On 3 Mar 2026, at 10:00, Help wrote:\n>\n> Which colour?\nBlue.\n> Which size?\nSmall.",
+      "See below.\n\nBlue.\nSmall.",
+    ],
+    [
+      "a history below the line of a telephone",
+      "Blue.\n\nGet Outlook for iOS\n________________________________\nFrom: Help\nWhich?",
+      "Blue.",
+    ],
+    [
       "a history of several quoted mails",
       "Blue.\n\nOn Tue, 3 Mar 2026 at 10:00, Help wrote:\n> Which?\n>\n> On Mon, 2 Mar 2026 at 9:00, Ada wrote:\n>> A pen.\n",
       "Blue.",
@@ -152,6 +162,34 @@ describe("the new text of a mail", () => {
       <ul><li>one</li><li>two</li></ul><script>alert(1)</script><div class="gmail_quote">old <div>older</div></div><p>Bye</p></body></html>`;
     expect(textOfHtml(html)).toBe("It is blue & small.\n\n- one\n\n- two\n\nBye");
   });
+
+  const ATTRIBUTION = "On Tue, Nov 3, 2026 at 9:00 AM Help &lt;help@example.com&gt; wrote:";
+  const ANSWERS = "<blockquote>Which <div>colour?</div></blockquote>Blue.<blockquote>Which size?</blockquote><p>Small.</p>";
+  test.each([
+    ["below an attribution", `<p>See below.</p><p>${ATTRIBUTION}</p>${ANSWERS}`, "See below.\n\nBlue.\n\nSmall."],
+    ["below an attribution without a time", `See below.<div>On Tuesday Help wrote:</div>${ANSWERS}`, "See below.\n\nBlue.\n\nSmall."],
+    [
+      "in Gmail's element for quotes",
+      `See below.<div class="gmail_quote"><div class="gmail_attr">${ATTRIBUTION}</div>${ANSWERS}</div>`,
+      "See below.\nBlue.\n\nSmall.",
+    ],
+  ])("of HTML with answers between quotes %s", (_, html, visible) => expect(visibleText(textOfHtml(html))).toBe(visible));
+
+  test.each([
+    ["below an attribution", `<p>Blue.</p><p>${ATTRIBUTION}</p><blockquote>Which?<blockquote>A pen.</blockquote>Bye</blockquote>`, "Blue."],
+    ["below an attribution, without an element of its own", `<p>Blue.</p><p>${ATTRIBUTION}</p><p>Which?</p>`, "Blue."],
+    [
+      "in Gmail's element for quotes",
+      `Blue.<div class="gmail_quote">${ATTRIBUTION}<blockquote>Which?<blockquote>A pen.</blockquote>Bye</blockquote></div>`,
+      "Blue.",
+    ],
+    [
+      "in Yahoo's element for quotes",
+      `Blue.<div class="yahoo_quoted"><div>${ATTRIBUTION}</div><div>Which?<blockquote>A pen.</blockquote>Bye</div></div>`,
+      "Blue.",
+    ],
+    ["and no other words", "<blockquote>Which?</blockquote>", ""],
+  ])("of HTML with a history %s", (_, html, visible) => expect(visibleText(textOfHtml(html))).toBe(visible));
 
   test("of HTML, up to the first element that is nested too deeply", () => {
     expect(textOfHtml(`<p>Blue.</p>${"<b>".repeat(900)}Small.${"</b>".repeat(900)}<p>Bye</p>`)).toBe("Blue.\nSmall.\nBye");
@@ -227,6 +265,15 @@ test("of long parts only the beginning is parsed, and the names of all attachmen
   expect(mail.text!.length).toBeLessThan(600_000);
   expect(mail.attachments.map(({ content }) => (content as ArrayBuffer).byteLength < 400_000)).toEqual([true, true]);
   expect(questionOf(mail)).toBe("See the photos.\n[Attachment left out: first.png]\n[Attachment left out: second.png]");
+});
+
+test("a text below large photos is read", async () => {
+  const photo = `--b\r\nContent-Type: image/jpeg; name=photo.jpg\r\nContent-Transfer-Encoding: base64\r\n\r\n${`${"QUFB".repeat(19)}\r\n`.repeat(10_000)}`;
+  const written = `Two photos.\n${"Where is it? ".repeat(500)}\nBye`;
+  const parts = [photo, photo, `--b\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n${written}\r\n`].join("");
+  const raw = `Content-Type: multipart/mixed; boundary="b"\r\n\r\n${parts}--b--\r\n`;
+  const mail = (await parseMail(Uint8Array.from(new TextEncoder().encode(mime({ to: "help@example.com", raw })))))!;
+  expect(questionOf(mail, ["photo.jpg"])).toBe(written);
 });
 
 test("the question of a mail without text is its subject; a long text is cut with a note", async () => {

@@ -224,6 +224,25 @@ test.each(["E_SENDER_NOT_VERIFIED", "E_SENDER_DOMAIN_NOT_AVAILABLE", "E_RECIPIEN
   },
 );
 
+test("a mail that has waited for the configuration is not lost to a rate limit", async () => {
+  const mailbox = await createMailbox();
+  await receive({ to: mailbox.address });
+  const messageId = (await outbox(mailbox))[0]!.message_id;
+  let fault: string | undefined = "E_SENDER_NOT_VERIFIED";
+  const { mails, environment } = mailService(() => fault);
+  let nowMs = Date.now();
+  for (let attempt = 1; attempt <= 10; attempt++) {
+    // All mails that have waited are sent at once after the correction.
+    if (attempt === 9) fault = "E_RATE_LIMIT_EXCEEDED";
+    await sendMail(environment, { messageId }, nowMs);
+    nowMs = (await outbox(mailbox))[0]!.next_attempt_at;
+  }
+  fault = undefined;
+  await sendMail(environment, { messageId }, nowMs);
+  expect(await outbox(mailbox)).toMatchObject([{ status: "sent", attempt_count: 11 }]);
+  expect(mails).toHaveLength(1);
+});
+
 test("a permanent error is not retried", async () => {
   const mailbox = await createMailbox();
   await receive({ to: mailbox.address });

@@ -88,3 +88,20 @@ test("nothing of a visitor who signs out stays on the screen", async () => {
   await expect.poll(() => chat.field.inputValue()).toBe("");
   expect(await page.locator(".unseen").textContent()).toBe("");
 });
+
+test("a text that was not sent disappears from all tabs when the visitor signs out in one", async () => {
+  const { page: first } = await openPage();
+  const second = await first.context().newPage();
+  const site = await serveSite({ "/": embedding() });
+  const { open, field } = chatOn(first);
+  await first.goto(site);
+  await open();
+  await second.goto(site);
+  await chatOn(second).button("Open chat").waitFor();
+  // The second tab has not loaded the chat, and nothing was stored.
+  for (const text of ["My number is 4711.", "My number is 4712."]) {
+    await field.fill(text);
+    await second.evaluate('SupportAgent("reset")');
+    await expect.poll(() => field.inputValue()).toBe("");
+  }
+});

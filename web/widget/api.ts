@@ -26,7 +26,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 interface RequestOptions {
   body?: unknown;
   headers?: Record<string, string>;
-  signal?: AbortSignal;
+  signal: AbortSignal;
 }
 
 /** The visitors' operations of one agent. Each throws an ApiError, or a TypeError if the network fails. */
@@ -43,7 +43,7 @@ export class Api {
     const { token, conversation } = this.memory.value;
     const body = {
       message,
-      ...(attachments.length > 0 && { attachments }),
+      attachments,
       stream: true,
       channel: this.channel,
       conversation_id: token ? conversation : undefined,
@@ -94,11 +94,11 @@ export class Api {
   }
 
   rateMessage(conversationId: string, messageId: string, rating: "up" | "down", comment?: string): Promise<unknown> {
-    return this.json("POST", `conversations/${conversationId}/messages/${messageId}/feedback`, { rating, ...(comment && { comment }) });
+    return this.json("POST", `conversations/${conversationId}/messages/${messageId}/feedback`, { rating, comment });
   }
 
   rateConversation(conversationId: string, score: number, comment?: string): Promise<unknown> {
-    return this.json("POST", `conversations/${conversationId}/csat`, { score, ...(comment && { comment }) });
+    return this.json("POST", `conversations/${conversationId}/csat`, { score, comment });
   }
 
   /** Sends contact details. The service stores the same details once a day. */
@@ -116,7 +116,7 @@ export class Api {
 
   private async json<Body>(method: string, path: string, body?: unknown): Promise<Body> {
     const response = await this.send(method, path, {
-      ...(body !== undefined && { body }),
+      body,
       headers: this.authorization,
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
@@ -124,7 +124,7 @@ export class Api {
   }
 
   private async send(method: string, path: string, { body, headers = {}, signal }: RequestOptions): Promise<Response> {
-    const init: RequestInit = { method, headers, credentials: "omit", ...(signal && { signal }) };
+    const init: RequestInit = { method, headers, credentials: "omit", signal };
     if (body !== undefined) {
       init.body = JSON.stringify(body);
       init.headers = { ...headers, "Content-Type": "application/json" };

@@ -95,6 +95,8 @@ export class Chat {
       () => this.api.follow(this.memory.value.conversation!),
     );
     this.readMemory();
+    // The loader of another tab has forgotten the visitor. The next one may be stored already, so the memory stays.
+    addEventListener("storage", ({ key }) => key === `${this.memory.key}:reset` && this.forget());
   }
 
   /** Shows the conversation of an earlier visit, if there is one. */
@@ -130,7 +132,10 @@ export class Chat {
     if (source !== this.identitySource) return await this.identity;
     const { sub: subject, name, email } = claimsOf(token);
     const { subject: before } = this.memory.value;
-    if (before !== undefined && before !== subject) this.forget();
+    if (before !== undefined && before !== subject) {
+      this.memory.clear();
+      this.forget();
+    }
     this.memory.set({ subject });
     this.profile.value = { ...(name && { name }), ...(email && { email }) };
     return token;
@@ -148,11 +153,11 @@ export class Chat {
   reset(): void {
     this.identitySource = undefined;
     this.identity = Promise.resolve(undefined);
+    this.memory.clear();
     this.forget();
   }
 
   private forget(): void {
-    this.memory.clear();
     this.profile.value = {};
     this.hasContact.value = false;
     this.text.value = this.announcement.value = "";
@@ -194,9 +199,9 @@ export class Chat {
 
   // --- Asking ----------------------------------------------------------------------------------------------------------
 
-  /** Whether the visitor may add files. The proof that somebody is human is asked for with the first message only. */
-  get mayAttach(): boolean {
-    return !this.options.settings.turnstile_site_key || this.memory.value.token !== undefined;
+  /** Whether the visitor must prove that they are human, as with the first message. Until then they may not add files. */
+  get needsProof(): boolean {
+    return this.options.settings.turnstile_site_key !== null && !this.memory.value.token;
   }
 
   /** Sends a message once the earlier ones have been answered. Without a text, it has the names of its files. */
@@ -237,9 +242,7 @@ export class Chat {
     try {
       question.identity = await this.identity;
       if (epoch !== this.epoch) return;
-      if (this.options.settings.turnstile_site_key && !this.memory.value.token && !question.identity) {
-        question.turnstile = await this.options.solveChallenge();
-      }
+      if (this.needsProof && !question.identity) question.turnstile = await this.options.solveChallenge();
       for await (const event of followAnswer(this.api, question)) {
         if (epoch !== this.epoch) return;
         this.apply(event, message.key);
@@ -320,7 +323,7 @@ export class Chat {
     const { epoch } = this;
     const { conversation, token } = this.memory.value;
     // Another tab has forgotten the visitor.
-    if (!token && this.status.value) this.clear();
+    if (!token && this.status.value) this.forget();
     if (!conversation || !token || this.draft.value) return false;
     for (let hasNews = false; ; hasNews = true) {
       const known = this.messages.value.findLastIndex(({ id }) => id !== null) + 1;
@@ -463,8 +466,7 @@ export class Chat {
 
   /** @throws ApiError, or TypeError if the network fails. */
   async sendContact(contact: Contact): Promise<void> {
-    const isChallenged = this.options.settings.turnstile_site_key && !this.memory.value.token;
-    const turnstile = isChallenged ? await this.options.solveChallenge() : undefined;
+    const turnstile = this.needsProof ? await this.options.solveChallenge() : undefined;
     await this.api.sendContact({ ...contact, custom_fields: { ...this.context, ...contact.custom_fields } }, turnstile);
     this.hasContact.value = true;
     this.options.emit("contact_sent", { conversation_id: this.memory.value.conversation ?? null });

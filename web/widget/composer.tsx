@@ -18,7 +18,7 @@ export function Composer(): VNode {
   const field = useGrowing(text.value);
   const left = MAX_LENGTH - Array.from(text.value).length;
   const isClosed = chat.notice.value?.kind === "paused";
-  const uploads = chat.mayAttach && !isClosed ? chat.uploads.value : undefined;
+  const uploads = !chat.needsProof && !isClosed ? chat.uploads.value : undefined;
   const isEmpty = text.value.trim() === "" && !uploads?.ready.length;
   const canSend = !isEmpty && left >= 0 && !isClosed && !uploads?.isBusy;
   const files = uploads && { uploads, words: fileWords(t) };

@@ -44,11 +44,12 @@ class SupportAgentElement extends HTMLElement {
       if (isFloating && this.shadowRoot) this.showPopover();
       return void this.panel?.then((panel) => panel.resume());
     }
-    this.settings = fetch(`${service}/widget/v1/agents/${this.getAttribute("agent")}`).then(async (response) => {
-      const body = (await response.json()) as Settings & { error?: { message: string } };
-      if (body.error) throw body.error.message;
-      return body;
-    });
+    this.settings = fetch(`${service}/widget/v1/agents/${this.getAttribute("agent")}`)
+      .then((response) => response.json())
+      .then((body: Settings & { error?: { message: string } }) => {
+        if (body.error) throw body.error.message;
+        return body;
+      });
     if (isFloating) {
       // A popover is above the whole page, whatever its z-indexes and transforms.
       this.popover = "manual";
@@ -123,17 +124,15 @@ function isLive(agentId: string): boolean | undefined {
   }
 }
 
-/** Forgets the visitor of an agent, whose panel may not be loaded. */
+/** Forgets the visitor of an agent, whose panel may not be loaded. The time is an event for the panels in other tabs (chat.ts). */
 function forget(agentId: string): void {
   try {
     localStorage.removeItem(`${TAG}:${agentId}`);
+    localStorage.setItem(`${TAG}:${agentId}:reset`, `${Date.now()}`);
   } catch {
     // The page may not use the storage.
   }
 }
-
-const isFirst = !customElements.get(TAG);
-if (isFirst) customElements.define(TAG, SupportAgentElement);
 
 if (script?.dataset["agent"]) {
   const element = document.createElement(TAG);
@@ -144,7 +143,8 @@ if (script?.dataset["agent"]) {
   document.documentElement.append(element);
 }
 
-if (isFirst) {
+if (!customElements.get(TAG)) {
+  customElements.define(TAG, SupportAgentElement);
   const early = scope.SupportAgent?.q ?? [];
   scope.SupportAgent = (...call) => {
     calls.push(call);

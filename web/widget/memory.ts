@@ -21,7 +21,7 @@ const MAX_REMEMBERED = 50;
 
 /** Keeps the state in localStorage, or until the page is closed if the page may not use that. */
 export class Memory {
-  private readonly key: string;
+  readonly key: string;
   private state: VisitorState;
   /** Whether the state could be stored. If not, the storage may have an earlier one. */
   private isStored = true;
