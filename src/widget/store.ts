@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, lt, notInArray, or, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, isNotNull, lt, notInArray, or, type SQL, sql } from "drizzle-orm";
 import type { VisitorClaim } from "../chat/visitor-token.ts";
 import { isAnswer, storedReplyColumns } from "../chat/store.ts";
 import { type ConversationKey, isAfter, messageTime } from "../conversations/store.ts";
@@ -168,6 +168,14 @@ export function addNotice(
     createdAt: messageTime({ conversationId }, notice.nowMs),
   };
   return insertWhere(db, messages, row, where);
+}
+
+/** Ends the snooze of a conversation, under a condition. */
+export function endSnooze(db: Database, { workspaceId, conversationId }: ConversationKey, where: SQL) {
+  return db
+    .update(conversations)
+    .set({ snoozedUntil: null })
+    .where(and(isOwn(conversations, workspaceId, conversationId), isNotNull(conversations.snoozedUntil), where));
 }
 
 /** SQL condition: no human has the conversation or is asked to, and it has fewer messages than `maxMessages`. */
