@@ -1,4 +1,5 @@
 import { and, desc, eq, inArray, isNotNull, lt, notInArray, or, type SQL, sql } from "drizzle-orm";
+import { findAnsweringVersion } from "../agents/version-store.ts";
 import type { VisitorClaim } from "../chat/visitor-token.ts";
 import { isAnswer, storedReplyColumns } from "../chat/store.ts";
 import { type ConversationKey, isAfter, messageTime } from "../conversations/store.ts";
@@ -109,6 +110,11 @@ export function listLastWritten(db: Database, claim: VisitorClaim, conversationI
 export function findVisitorAnswer(db: Database, { agentId }: VisitorClaim, key: { conversation_id: string; message_id: string }) {
   const isVisitors = isAnswer(workspaceOf(agentId), key.conversation_id, key.message_id);
   return db.select(storedReplyColumns).from(messages).where(isVisitors);
+}
+
+/** Finds the version that answers a conversation. The same batch must check that the conversation belongs to the visitor. */
+export function findVisitorVersion(db: Database, { agentId }: VisitorClaim, conversationId: string) {
+  return findAnsweringVersion(db, { workspaceId: workspaceOf(agentId), agentId }, conversationId);
 }
 
 /** Stores the visitor's rating, which replaces an earlier one. */
