@@ -162,11 +162,13 @@ export function versionAtStart(agentId: string, bucket: number): SQL {
     FROM ${agents} WHERE ${agents.id} = ${agentId})`;
 }
 
+type AnsweringKey = Omit<AgentKey, "workspaceId"> & { workspaceId: string | SQL };
+
 /**
  * SQL: the version that answers a conversation instead of the published one: the draft if it is wanted, otherwise the version that is
  * rolled out, if the conversation started with it. NULL if the published one answers.
  */
-export function answeringVersion({ workspaceId, agentId }: AgentKey, wantsDraft: boolean | SQL): SQL.Aliased<AnsweringVersion | null> {
+export function answeringVersion({ workspaceId, agentId }: AnsweringKey, wantsDraft: boolean | SQL): SQL.Aliased<AnsweringVersion | null> {
   const rollout = sql`(SELECT rollout_version FROM ${agents} WHERE id = ${agentId} AND rollout_version = ${conversations.agentVersion})`;
   return sql`(SELECT json_object('number', v.number, 'settings', json(v.settings)) FROM ${agentVersions} v
     WHERE v.workspace_id = ${workspaceId} AND v.agent_id = ${agentId} AND v.number = iif(${wantsDraft}, ${DRAFT}, ${rollout}))`
@@ -174,9 +176,13 @@ export function answeringVersion({ workspaceId, agentId }: AgentKey, wantsDraft:
     .as("answering_version");
 }
 
-/** Finds the version that goes on with an answer of a conversation instead of the published one. */
-export function findAnsweringVersion(db: Database, key: AgentKey, conversationId: string, messageId: string) {
-  const isByDraft = exists(messages, isOwn(messages, key.workspaceId, messageId), eq(messages.agentVersion, DRAFT));
+/**
+ * Finds the version that answers a conversation instead of the published one.
+ * @param messageId an answer of the conversation that the version goes on with.
+ */
+export function findAnsweringVersion(db: Database, key: AnsweringKey, conversationId: string, messageId?: string) {
+  const isByDraft =
+    messageId !== undefined && exists(messages, isOwn(messages, key.workspaceId, messageId), eq(messages.agentVersion, DRAFT));
   return db
     .select({ version: answeringVersion(key, isByDraft) })
     .from(conversations)

@@ -1,4 +1,6 @@
 import { findAgent } from "../agents/store.ts";
+import { findAnsweringVersion } from "../agents/version-store.ts";
+import { withVersion } from "../agents/versions.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { findConversation, findLatestHandoff, listTranscript } from "../conversations/store.ts";
 import { humanRequestLanguage } from "../text/intents.ts";
@@ -15,9 +17,12 @@ const MAX_MESSAGES = 60;
 
 /** A conversation as an agent reads it that writes for the team: without notes. */
 export interface ReadConversation {
+  /** The agent with the settings of the version that answers the conversation. */
   agent: AgentRow;
   messages: Awaited<ReturnType<typeof listTranscript>>;
   handoff: Awaited<ReturnType<typeof findLatestHandoff>>[number] | undefined;
+  /** The time of the message after which the context begins; 0 if the conversation was not reopened or has sixty later messages. */
+  contextAfterMs: number;
 }
 
 /**
@@ -35,10 +40,15 @@ export async function readConversation(
     listTranscript(db, { workspaceId, conversationId }, { limit: MAX_MESSAGES }),
   ]);
   if (!conversation) return undefined;
-  const [[agent]] = await db.batch([findAgent(db, workspaceId, conversation.agentId)]);
+  const { agentId, contextAfter } = conversation;
+  const [[agent], [answering]] = await db.batch([
+    findAgent(db, workspaceId, agentId),
+    findAnsweringVersion(db, { workspaceId, agentId }, conversationId),
+  ]);
   const spoken = latest.filter(({ role }) => role === "user" || role === "assistant" || role === "human");
   const messages = spoken.map((message) => ({ ...message, content: redact(message.content) })).reverse();
-  return agent && { agent, messages, handoff };
+  const contextAfterMs = latest.find(({ id }) => id === contextAfter)?.createdAt ?? 0;
+  return agent && { agent: withVersion(agent, answering?.version ?? null), messages, handoff, contextAfterMs };
 }
 
 /** What a reply is suggested for: the visitor's last message that asks for something other than a person. */
@@ -47,12 +57,17 @@ export interface OpenQuestion {
   history: HistoryMessage[];
 }
 
-/** Returns what a reply is suggested for; undefined if the visitor wrote nothing, or only asked for a person. */
-export function openQuestionOf({ agent, messages }: ReadConversation): OpenQuestion | undefined {
+/**
+ * Returns what a reply is suggested for; undefined if the visitor wrote nothing, or only asked for a person. The messages before a
+ * resolution are not the history of a question after it.
+ */
+export function openQuestionOf({ agent, messages, contextAfterMs }: ReadConversation): OpenQuestion | undefined {
   const at = messages.findLastIndex(({ role, content }) => role === "user" && humanRequestLanguage(content, agent.language) === undefined);
-  if (at < 0) return undefined;
-  const history = messages.slice(Math.max(0, at - MAX_HISTORY_MESSAGES), at).map(toHistoryMessage);
-  return { message: messages[at]!.content, history };
+  const asked = messages[at];
+  if (!asked) return undefined;
+  const before = messages.slice(Math.max(0, at - MAX_HISTORY_MESSAGES), at);
+  const inContext = before.filter(({ createdAt }) => createdAt > contextAfterMs || asked.createdAt <= contextAfterMs);
+  return { message: asked.content, history: inContext.map(toHistoryMessage) };
 }
 
 /**

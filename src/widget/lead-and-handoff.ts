@@ -30,7 +30,7 @@ import {
 import { countInWindows, listCounts, windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
 import { conversationNotFound, openAgent, requireChallenge } from "./access.ts";
 import { senderOf } from "./rate-limit.ts";
-import { addNotice, findOwnConversation, hasRoomForNotice, lastQuestion } from "./store.ts";
+import { addNotice, endSnooze, findOwnConversation, hasRoomForNotice, lastQuestion } from "./store.ts";
 import { type LeadIn, leadInSchema } from "./wire.ts";
 
 /**
@@ -88,8 +88,8 @@ export function requestedHandoffMessage(agent: AgentRow, team: Team, lastMessage
 
 /**
  * Hands a conversation to a human because its visitor asks for one. A conversation that a human already has does not change, except
- * that a hand-off which asks for an approval becomes the visitor's. A resolved conversation is reopened. A new hand-off counts as a
- * message of the visitor.
+ * that its snooze ends and that a hand-off which asks for an approval becomes the visitor's. A resolved conversation is reopened. A new
+ * hand-off counts as a message of the visitor.
  * @param message the message that the visitor then reads.
  * @param messageLimit the limit of messages by visitors.
  * @throws ApiError rate_limited.
@@ -101,6 +101,7 @@ export async function requestHandoff(op: ConversationOperation, agentId: string,
   const notice = { id: newId(shardOf(workspaceId), nowMs), content: message.text, nowMs };
   const question = lastQuestion(op);
   const writes = [
+    endSnooze(db, op, where),
     transitionConversation(db, op, transitionOn("visitor_wrote"), { nowMs, where }),
     transitionConversation(db, op, transitionOn("agent_handed_off"), { nowMs, where }),
     addNotice(db, op, { ...notice, needsHuman: true }, IF_CHANGED),

@@ -2,6 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { withAddresses } from "../attachments/links.ts";
 import { attachmentSchema, MAX_FILE_BYTES } from "../attachments/wire.ts";
 import { findAgentWithPlan } from "../agents/store.ts";
+import { withVersion } from "../agents/versions.ts";
 import { acceptedFormat } from "../chat/responses.ts";
 import { chatEventsSchema, resumeHeaders, toolResultsInSchema } from "../chat/wire.ts";
 import { BY_VISITOR, setFeedback } from "../conversations/feedback-store.ts";
@@ -25,7 +26,7 @@ import { cors } from "./cors.ts";
 import { followForVisitor } from "./live.ts";
 import { createVisitorLead, declineHandoff, requestedHandoffMessage, requestHandoff } from "./lead-and-handoff.ts";
 import { senderOf } from "./rate-limit.ts";
-import { findVisitorLead, listLastWritten, listNewMessages, setCsat } from "./store.ts";
+import { findVisitorLead, findVisitorVersion, listLastWritten, listNewMessages, setCsat } from "./store.ts";
 import {
   attachmentInSchema,
   csatInSchema,
@@ -254,11 +255,14 @@ const handOff = createRoute({
 
 widgetRoutes.openapi(handOff, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
-  const { agent, op, limits, hours, visitor, read } = await openConversation(c, conversationId, (db, claim) => [
+  const opened = await openConversation(c, conversationId, (db, claim) => [
     listLastWritten(db, claim, conversationId),
     findVisitorLead(db, claim),
+    findVisitorVersion(db, claim, conversationId),
   ]);
-  const [written, [lead]] = read;
+  const { op, limits, hours, visitor, read } = opened;
+  const [written, [lead], [answering]] = read;
+  const agent = withVersion(opened.agent, answering?.version ?? null);
   const team = { hours, hasContact: visitor.email !== null || lead !== undefined, nowMs: op.nowMs };
   const message = requestedHandoffMessage(agent, team, written);
   const ofConversation = { ...op, conversationId };

@@ -1,4 +1,5 @@
-import { and, desc, eq, inArray, lt, notInArray, or, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, isNotNull, lt, notInArray, or, type SQL, sql } from "drizzle-orm";
+import { findAnsweringVersion } from "../agents/version-store.ts";
 import type { VisitorClaim } from "../chat/visitor-token.ts";
 import { isAnswer, storedReplyColumns } from "../chat/store.ts";
 import { type ConversationKey, isAfter, messageTime } from "../conversations/store.ts";
@@ -111,6 +112,11 @@ export function findVisitorAnswer(db: Database, { agentId }: VisitorClaim, key: 
   return db.select(storedReplyColumns).from(messages).where(isVisitors);
 }
 
+/** Finds the version that answers a conversation. The same batch must check that the conversation belongs to the visitor. */
+export function findVisitorVersion(db: Database, { agentId }: VisitorClaim, conversationId: string) {
+  return findAnsweringVersion(db, { workspaceId: workspaceOf(agentId), agentId }, conversationId);
+}
+
 /** Stores the visitor's rating, which replaces an earlier one. */
 export function setCsat(
   db: Database,
@@ -168,6 +174,14 @@ export function addNotice(
     createdAt: messageTime({ conversationId }, notice.nowMs),
   };
   return insertWhere(db, messages, row, where);
+}
+
+/** Ends the snooze of a conversation, under a condition. */
+export function endSnooze(db: Database, { workspaceId, conversationId }: ConversationKey, where: SQL) {
+  return db
+    .update(conversations)
+    .set({ snoozedUntil: null })
+    .where(and(isOwn(conversations, workspaceId, conversationId), isNotNull(conversations.snoozedUntil), where));
 }
 
 /** SQL condition: no human has the conversation or is asked to, and it has fewer messages than `maxMessages`. */

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { createAgent, createKey, createWorkspace, learn, operate, query, send } from "../harness.ts";
+import { visitorOf } from "../widget/widget.ts";
 
 const TOOL = {
   name: "order_status",
@@ -225,6 +226,23 @@ test("the hand-off message is that of the version which answers", async () => {
     answer: "A colleague of ours writes to you.",
     versions: [null, 2],
   });
+});
+
+test("the button for a human has the setting and the message of the version which answers the conversation", async () => {
+  const { agent, call } = await createFixture({ handoff_message: "A human comes." });
+  const ask = async () => {
+    const visitor = visitorOf(agent.id);
+    const { conversation_id: id, visitor_token: token } = (await visitor.write({ message: "Hello" })).body;
+    return async () => (await visitor.on(token, id, "POST", "handoff")).body;
+  };
+  const pressBefore = await ask();
+  await call("PATCH", "/versions/draft", { handoff_message: "A colleague of ours writes to you." });
+  await call("POST", "/versions/publish", { rollout: 1 });
+  expect(await (await ask())()).toMatchObject({ status: "needs_human", handoff_message: "A colleague of ours writes to you." });
+  await call("PATCH", "/versions/draft", { handoff: "off" });
+  await call("POST", "/versions/publish", { rollout: 1 });
+  expect(await (await ask())()).toMatchObject({ status: "ai_handled", handoff: null });
+  expect(await pressBefore()).toMatchObject({ status: "needs_human", handoff_message: "A human comes." });
 });
 
 test("restoring a version publishes its settings as a new one, and leaves the draft alone", async () => {

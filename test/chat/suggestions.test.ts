@@ -130,6 +130,28 @@ test("a model writes a suggestion with the conversation and without the agent's 
   expect((await suggestReply(op, broken, asked, () => undefined)).handoff?.reason).toBe("model_failure");
 });
 
+test("a suggestion has the history and the version of the agent's own turn", async () => {
+  const { workspace, agentId, id } = await converse(["When are refunds paid?", "And in cash?"]);
+  const questionNow = async () => openQuestionOf((await read(workspace, id)).conversation)!;
+  const { history } = await questionNow();
+  expect(history.map(({ role }) => role)).toEqual(["visitor", "agent"]);
+  await workspace.call("PATCH", `/conversations/${id}`, { status: "resolved" });
+  expect(await questionNow()).toEqual({ message: "And in cash?", history });
+
+  // A reply after the resolution begins a new context, which the question before is not part of.
+  await workspace.call("POST", `/conversations/${id}/messages`, { content: "One more thing." });
+  expect(await questionNow()).toEqual({ message: "And in cash?", history });
+  const ask = (body: object) => workspace.call("POST", `/agents/${agentId}/messages`, body);
+  await ask({ message: "How are cakes sent?", conversation_id: id });
+  expect(await questionNow()).toEqual({ message: "How are cakes sent?", history: [{ role: "agent", text: "One more thing." }] });
+
+  await workspace.call("PATCH", `/agents/${agentId}/versions/draft`, { instructions: "Rhyme." });
+  await workspace.call("POST", `/agents/${agentId}/versions/publish`, { rollout: 1 });
+  const begun = (await ask({ message: "When are refunds paid?" })).body.conversation_id;
+  expect((await read(workspace, begun)).conversation.agent).toMatchObject({ version: 2, instructions: "Rhyme." });
+  expect((await read(workspace, id)).conversation.agent).toMatchObject({ version: 1 });
+});
+
 test("a summary says what was asked, what was answered and why it was handed over", async () => {
   const { workspace, id } = await converse(["Hello", "When are refunds paid?", "Can you pay mine today?"]);
   await workspace.call("POST", `/conversations/${id}/notes`, { content: "A secret note." });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { createAgent, createWorkspace, query, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, operate, query, type Workspace } from "../harness.ts";
+import { createWidget } from "../widget/widget.ts";
 
 const later = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
 
@@ -62,6 +63,22 @@ test("a snooze ends by itself, when the visitor writes, and when the conversatio
   await workspace.call("PATCH", `/conversations/${third}`, { status: "resolved" });
   expect((await workspace.call("GET", `/conversations/${third}`)).body.snoozed_until).toBeNull();
   expect(await listOf(workspace, "snoozed=true")).toEqual({ ids: [], total: 0 });
+});
+
+test("a snooze ends when the visitor asks for a human with the button, also once more, but not beyond the limit", async () => {
+  const { workspace, visitor } = await createWidget({ limits: { visitor_messages_per_day: 2 } });
+  const ada = visitor();
+  const { conversation_id: id, visitor_token: token } = (await ada.write({})).body;
+  const press = async () => (await ada.on(token, id, "POST", "handoff")).status;
+  const waiting = () => listOf(workspace, "status=needs_human&snoozed=false");
+  await snooze(workspace, id, later(1));
+  expect([await press(), await waiting()]).toEqual([200, { ids: [id], total: 1 }]);
+  await snooze(workspace, id, later(1));
+  await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { visitor_messages_per_day: 3 } });
+  expect([await press(), await waiting()]).toEqual([200, { ids: [id], total: 1 }]);
+  await workspace.call("PATCH", `/conversations/${id}`, { status: "open", snoozed_until: later(1) });
+  await operate("PATCH", `/workspaces/${workspace.id}`, { limits: { visitor_messages_per_day: 2 } });
+  expect([await press(), await listOf(workspace, "snoozed=true")]).toEqual([429, { ids: [id], total: 1 }]);
 });
 
 test("a snooze into the past or beyond a year, and one in a search, are refused", async () => {
