@@ -101,7 +101,6 @@ export async function requestHandoff(op: ConversationOperation, agentId: string,
   const notice = { id: newId(shardOf(workspaceId), nowMs), content: message.text, nowMs };
   const question = lastQuestion(op);
   const writes = [
-    transitionConversation(db, op, transitionOn("visitor_wrote"), { nowMs, where }),
     transitionConversation(db, op, transitionOn("agent_handed_off"), { nowMs, where }),
     addNotice(db, op, { ...notice, needsHuman: true }, IF_CHANGED),
     ...createHandoff(
