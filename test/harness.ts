@@ -220,10 +220,10 @@ export async function unfinishedIn(workspaceId: string, conversationId: string):
   return { entries: entries.filter(([name]) => !name.startsWith("trace:")), alarm: isForTraces ? null : alarm };
 }
 
-/** Adds a tool call that the team has decided about, and returns the id of its approval. */
+/** Adds a tool call that needs an approval, and returns the id of its approval. */
 export async function addApproval(
   { id: workspaceId }: { id: string },
-  status: "approved" | "declined",
+  status: "pending" | "approved" | "declined",
   of: { agentId: string; conversationId: string; messageId: string },
 ): Promise<string> {
   const approvalId = newId(shardOf(workspaceId), Date.now());

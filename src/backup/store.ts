@@ -2,7 +2,7 @@ import { and, asc, type Column, eq, gt, isNull, type SQL, sql } from "drizzle-or
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { eraseSomeRows } from "../operator/erasure-store.ts";
 import type { Database } from "../platform/db/client.ts";
-import { agents, answers, sources, workspaceImports, workspaces } from "../platform/db/schema.ts";
+import { agents, answers, approvals, sources, workspaceImports, workspaces } from "../platform/db/schema.ts";
 import { exists, insertWhere, isAmong } from "../platform/db/sql.ts";
 import type { Jurisdiction } from "../platform/db/regions.ts";
 import { columnsOf, COUNTS_TABLES, primaryKeyOf, propertiesOf, referencesOf, type RowsPart } from "./parts.ts";
@@ -136,10 +136,17 @@ interface DeploymentValues {
   nowMs: number;
 }
 
-/** Completes an import by adding the workspace's own row, which makes all its records visible. */
+/**
+ * Completes an import by adding the workspace's own row, which makes all its records visible. Calls that wait for an approval expire,
+ * because the turns that would make them are not exported.
+ */
 export function completeImport(db: Database, key: ImportKey, workspace: Values, { jurisdiction, nowMs }: DeploymentValues) {
   return [
     insertRecords(db, workspaces, [workspace], isInProgress(key), { jurisdiction }).onConflictDoNothing(),
+    db
+      .update(approvals)
+      .set({ status: "expired", decidedAt: nowMs })
+      .where(and(eq(approvals.workspaceId, key.workspaceId), eq(approvals.status, "pending"), isInProgress(key))),
     updateImport(db, key, { workspace: null, checked: null, completedAt: nowMs }),
   ] as const;
 }

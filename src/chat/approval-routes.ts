@@ -103,7 +103,7 @@ async function decide(c: AppContext, approvalId: string, { author, ...given }: G
   const by = authorOf(c, author) ?? { id: null, name: c.get("caller").key.name };
   const decision = await sessionOf(op, conversationId).decide(messageId, approvalId, { ...given, by, atMs: nowMs });
   const key = { workspaceId, conversationId };
-  // The session of an imported conversation does not have the call, so that nothing else records that it has expired.
+  // A session may lack the call, as after a restore of the database, so that nothing else records that it has expired.
   const expired = { status: "expired", arguments: null, reason: null, by: null, atMs: nowMs } as const;
   const recorded = decision ?? (approval.expiresAt < nowMs ? expired : undefined);
   const { written, after } = await transact(db, {

@@ -188,7 +188,7 @@ export class ChatSession extends DurableObject<Env> {
     return decided?.decision;
   }
 
-  /** Runs the turns that have waited too long for the results of tools or for the team. Each is handed to a human. */
+  /** Runs the turns that have waited too long for the results of tools or for the team. Each is handed to a human, unless its conversation is resolved. */
   private async endExpired(): Promise<void> {
     const isExpired = ({ question, expiresAtMs }: SuspendedTurn) =>
       Date.now() >= expiresAtMs && !this.turns.isUnfinished(question.answerId);

@@ -84,6 +84,11 @@ export function isDecided({ approvals, isSettled }: SuspendedTurn): boolean {
   return approvals !== undefined && isSettled;
 }
 
+/** Whether a turn that no longer waits lacks its results, or a decision about one of its calls. */
+export function isExpired({ approvals, isSettled }: SuspendedTurn): boolean {
+  return approvals ? approvals.some(({ decision }) => decision?.status === "expired") : !isSettled;
+}
+
 /** Returns the calls of a turn that the team has to approve, with their arguments. */
 export function callsToApprove({
   rounds,

@@ -5,7 +5,7 @@ import { agentTools, type VerifiedVisitor } from "../agents/tools.ts";
 import { withVersion } from "../agents/versions.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import { subjectHashesOf } from "../conversations/persons.ts";
-import { isAgentSilent, transitionOn } from "../conversations/status.ts";
+import { isAgentSilent, isForHumans, transitionOn } from "../conversations/status.ts";
 import { createApproval } from "../conversations/approval-store.ts";
 import { announce } from "../events/live-channel.ts";
 import { wakeDeliveries, wakeEmails } from "../events/outbox.ts";
@@ -33,6 +33,7 @@ import {
   awaitTeam,
   callsToApprove,
   isDecided,
+  isExpired,
   needsTeam,
   suspendedAnswer,
   type SuspendedTurn,
@@ -97,9 +98,9 @@ interface OpenTurn extends StoredTurn {
    * - `answer`: the agent answers.
    * - `handOff`: the service failed for too long, or a limit was reached since the question was asked. A human gets it, and it does
    *   not count.
-   * - `keepForHuman`: humans have the conversation. The question is kept for them, and the agent stays silent.
+   * - `staySilent`: humans have the conversation, for whom the question is kept, or they resolved it and the turn has waited in vain.
    */
-  plan: "answer" | "handOff" | "keepForHuman";
+  plan: "answer" | "handOff" | "staySilent";
   agent: AgentRow;
   /** The messages before the question, oldest first. */
   history: HistoryMessage[];
@@ -173,7 +174,7 @@ export class TurnRunner {
     signal.throwIfAborted();
     if ("outcome" in turn) return turn;
     const visitorId = turn.asked?.authorId ?? null;
-    listener.onStart({ conversationId, messageId: turn.plan === "keepForHuman" ? null : answerId, visitorId });
+    listener.onStart({ conversationId, messageId: turn.plan === "staySilent" ? null : answerId, visitorId });
     const answer = await this.carryOut(turn, attempt, early);
     announce(op.env, workspaceId, { kind: "conversation", id: conversationId });
     return { outcome: "answered", answer, visitorId };
@@ -188,7 +189,7 @@ export class TurnRunner {
   }
 
   /** Stores the question, if it may be asked. A later attempt finds it stored. */
-  private async storeQuestion({ question, op, isHandOff, isRescue }: TurnAttempt): Promise<Turn | Refusal> {
+  private async storeQuestion({ question, op, isHandOff, isRescue, suspended }: TurnAttempt): Promise<Turn | Refusal> {
     const { message, workspaceId, visitor } = question;
     const isSmallTalk = smallTalkOf(message, "") !== undefined;
     // The visitor may have been erased while the question waited, when no row named them yet.
@@ -198,7 +199,8 @@ export class TurnRunner {
       // The answer does not wait for the queue.
       waitUntil(wakeDeliveries(op.env, state.written));
       const refusal = refusalOf(question, state, ignoresLimits);
-      if (!refusal) return toTurn(question, state, ignoresLimits, await redactionOf(op.env, workspaceId, state.redaction));
+      const kept = { isHandOff: ignoresLimits, suspended };
+      if (!refusal) return toTurn(question, state, kept, await redactionOf(op.env, workspaceId, state.redaction));
       // The caller of a rescued question was told that it will be answered: a limit reached since then does not refuse it.
       if (!isRescue || !isByLimit(refusal)) return refusal;
     }
@@ -209,7 +211,7 @@ export class TurnRunner {
     switch (turn.plan) {
       case "repeat":
         return toChatAnswer(turn.answered, turn.conversation.status);
-      case "keepForHuman":
+      case "staySilent":
         // An attempt that was interrupted before a human took over may have counted the question.
         if (turn.asked?.quotaPeriod && !isAfterDecision(attempt)) await op.db.batch(refundQuota(op.db, question));
         // Approved calls are made, although a member of the team has taken over meanwhile.
@@ -224,14 +226,12 @@ export class TurnRunner {
 
   private async answerOrSuspend(turn: OpenTurn, attempt: TurnAttempt, early: EarlySearch | undefined): Promise<ChatAnswer> {
     const { suspended } = attempt;
-    if (suspended && !suspended.isSettled) {
-      // The caller has sent no results in time, or an earlier attempt has asked the team and was interrupted.
-      return suspended.approvals ? this.askTeam(turn, attempt, suspended) : this.handOver(turn, attempt, "tool_failure");
-    }
-    if (suspended?.approvals?.some(({ decision }) => decision?.status === "expired")) {
+    // An earlier attempt has asked the team and was interrupted.
+    if (suspended?.approvals && !suspended.isSettled) return this.askTeam(turn, attempt, suspended);
+    if (suspended && isExpired(suspended)) {
       // Other calls of the answer may have been approved.
       await this.rounds(attempt, this.toolsOf(turn, attempt));
-      return this.handOver(turn, attempt, "approval_expired");
+      return this.handOver(turn, attempt, suspended.approvals ? "approval_expired" : "tool_failure");
     }
     const search = suspended?.search ?? (await this.searchResult(turn, attempt, early!));
     try {
@@ -370,7 +370,12 @@ function isAfterDecision({ suspended }: TurnAttempt): boolean {
   return suspended !== undefined && isDecided(suspended);
 }
 
-function toTurn(question: Question, state: TurnState, isHandOff: boolean, redaction: Redaction | undefined): Turn | Refusal {
+function toTurn(
+  question: Question,
+  state: TurnState,
+  { isHandOff, suspended }: Pick<TurnAttempt, "isHandOff" | "suspended">,
+  redaction: Redaction | undefined,
+): Turn | Refusal {
   const { agent, topics } = state;
   const conversation = state.conversation!;
   const asked = state.stored.find(({ id }) => id === question.questionId);
@@ -380,7 +385,9 @@ function toTurn(question: Question, state: TurnState, isHandOff: boolean, redact
   if (!agent) return { outcome: "agent_not_found" };
   // The messages before a resolution are not the context of the new question.
   const before = conversation.status === "resolved" ? [] : state.history.map(toHistoryMessage);
-  const plan = isLeftToHumans(conversation, asked) ? "keepForHuman" : isHandOff ? "handOff" : "answer";
+  // Nobody waits any more for a turn that expires in a resolved conversation.
+  const isOver = conversation.status === "resolved" && suspended !== undefined && isExpired(suspended);
+  const plan = isOver || isLeftToHumans(conversation, asked) ? "staySilent" : isHandOff ? "handOff" : "answer";
   // Earlier messages may have been stored before the workspace had anything masked.
   const stored = redaction ? before.map(({ role, text }) => ({ role, text: redaction.storedText(text) })) : before;
   const history = [...(question.earlier ?? []), ...stored.reverse()];
@@ -395,10 +402,10 @@ function isLeftToHumans({ status, pendingReason }: ConversationState, asked: Sto
   return isAgentSilent(status, pendingReason) || (status === "needs_human" && !asked?.quotaPeriod);
 }
 
-/** Returns the empty answer that callers get while humans have the conversation. No message of the agent is stored. */
+/** Returns the empty answer that callers get while the agent stays silent. No message of the agent is stored. */
 function silentAnswer({ status, openReason }: ConversationState, { conversationId }: Question): ChatAnswer {
-  const silence = { answer: "", citations: [], confidence: 0, needs_human: true, message_id: null, required_action: null };
-  return { ...silence, conversation_id: conversationId, status, handoff_reason: openReason };
+  const silence = { answer: "", citations: [], confidence: 0, message_id: null, required_action: null };
+  return { ...silence, needs_human: isForHumans(status), conversation_id: conversationId, status, handoff_reason: openReason };
 }
 
 /**

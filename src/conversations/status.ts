@@ -26,7 +26,8 @@ const TRANSITIONS: Record<Trigger, Partial<Record<ConversationStatus, Conversati
   visitor_wrote: { resolved: "open" },
   // A human may have taken over while the model was generating.
   agent_answered: { open: "ai_handled" },
-  agent_handed_off: { open: "needs_human", ai_handled: "needs_human" },
+  // The visitor is told that a human takes over, also if the conversation was resolved while the answer was made.
+  agent_handed_off: { open: "needs_human", ai_handled: "needs_human", resolved: "needs_human" },
   team_replied: { open: "human_active", ai_handled: "human_active", needs_human: "human_active", resolved: "human_active" },
   team_resolved: { open: "resolved", ai_handled: "resolved", needs_human: "resolved", human_active: "resolved" },
   idled: { ai_handled: "resolved" },

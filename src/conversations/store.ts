@@ -326,7 +326,7 @@ export function recordAnswer(
   answer: { id: string; content: string; isWaiting: boolean; nowMs: number },
   transition: Transition,
 ) {
-  const { firstAiReplyAt, lastMessageAt, messageCount, status, updatedAt } = conversations;
+  const { firstAiReplyAt, lastMessageAt, messageCount, reopenedCount, status, unreadCount, updatedAt } = conversations;
   const at = sql`max(${answer.nowMs}, ${lastMessageAt} + (${messageCount} > 0))`;
   return db
     .update(conversations)
@@ -335,8 +335,13 @@ export function recordAnswer(
       messageCount: sql`${messageCount} + 1`,
       updatedAt: sql`max(${updatedAt}, ${at})`,
       firstAiReplyAt: sql`coalesce(${firstAiReplyAt}, ${at})`,
-      // The question now waits for the team.
-      ...(answer.isWaiting && { unreadCount: sql`max(${conversations.unreadCount}, 1)` }),
+      // The question now waits for the team, also if the conversation was resolved.
+      ...(answer.isWaiting && {
+        unreadCount: sql`max(${unreadCount}, 1)`,
+        resolvedAt: null,
+        resolvedBy: null,
+        reopenedCount: sql`${reopenedCount} + (${status} = 'resolved')`,
+      }),
       status: sql`${caseOf(status, transition)}`,
     })
     .where(and(isConversation(key), sql`NOT ${messageExists(answer.id)}`));

@@ -102,7 +102,6 @@ export async function requestHandoff(op: ConversationOperation, agentId: string,
   const question = lastQuestion(op);
   const writes = [
     endSnooze(db, op, where),
-    transitionConversation(db, op, transitionOn("visitor_wrote"), { nowMs, where }),
     transitionConversation(db, op, transitionOn("agent_handed_off"), { nowMs, where }),
     addNotice(db, op, { ...notice, needsHuman: true }, IF_CHANGED),
     ...createHandoff(

@@ -10,6 +10,7 @@ import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
 import {
+  addApproval,
   createAgent,
   createNeighbour,
   createWorkspace,
@@ -295,6 +296,25 @@ test("an export without counts can be imported, although triggers count its reco
   await eraseWhole(workspace.id);
   await importFile(file);
   expect((await exportWorkspace(workspace.id)).end).toEqual(file.end);
+});
+
+test("a call that waited for an approval has expired after an import, because its turn is not exported", async () => {
+  const workspace = await createWorkspace();
+  const agent = await createAgent(workspace);
+  const { body: told } = await workspace.call("POST", `/agents/${agent.id}/messages`, { message: "Refund A1." });
+  const of = { agentId: agent.id, conversationId: told.conversation_id, messageId: told.message_id };
+  const id = await addApproval(workspace, "pending", of);
+  const file = await exportWorkspace(workspace.id);
+  await eraseWhole(workspace.id);
+  const importedAt = Date.now();
+  await importFile(file);
+  const { body } = await workspace.call("GET", "/approvals");
+  expect(body.data).toMatchObject([{ id, status: "expired" }]);
+  expect(Date.parse(body.data[0].decided_at)).toBeGreaterThanOrEqual(importedAt);
+  // Importing the file again leaves alone what waits since.
+  await addApproval(workspace, "pending", of);
+  expect((await complete(file)).body.state).toBe("complete");
+  expect((await workspace.call("GET", "/approvals?status=pending")).body.total).toBe(1);
 });
 
 test("texts and numbers are restored to the last bit", async () => {

@@ -297,6 +297,34 @@ test("an approval of a conversation that was resolved meanwhile is still carried
   expect(await paid()).toBe(1);
 });
 
+test("a call that expires in a resolved conversation ends its turn without a message", async () => {
+  const { told, session, workspace, list, conversation, paid } = await createFixture();
+  await workspace.call("PATCH", `/conversations/${told.conversation_id}`, { status: "resolved" });
+  const clock = vi.spyOn(Date, "now").mockReturnValue(Date.now() + 86_400_000);
+  await runDurableObjectAlarm(session(told.conversation_id));
+  clock.mockRestore();
+  expect((await list()).data).toMatchObject([{ status: "expired" }]);
+  const handoff = { reason: "approval_required", status: "resolved" };
+  expect(await conversation()).toMatchObject({ status: "resolved", message_count: 2, reopened_count: 0, handoff });
+  expect((await unfinishedIn(workspace.id, told.conversation_id)).entries).toEqual([]);
+  expect(await paid()).toBe(0);
+});
+
+test("a call that is approved after a resolution and hands over reopens the conversation", async () => {
+  const unsure: Script = { text: ["@unknown"] };
+  const { decide, told, workspace, paid, answered } = await createFixture([REFUND, unsure]);
+  await listen(workspace, ["handoff.created"]);
+  await workspace.call("PATCH", `/conversations/${told.conversation_id}`, { status: "resolved" });
+  await decide("approve");
+  const { handoff, ...conversation } = await answered();
+  expect(conversation).toMatchObject({ status: "needs_human", resolved_at: null, resolved_by: null, reopened_count: 1, unread_count: 1 });
+  expect(conversation.messages.at(-1)).toMatchObject({ content: "A colleague takes over.", needs_human: true });
+  expect(handoff).toMatchObject({ reason: "missing_knowledge", status: "pending" });
+  const events = await query<{ payload: string }>(workspace.id, "SELECT payload FROM events WHERE workspace_id = ?", workspace.id);
+  expect(events.map(({ payload }) => JSON.parse(payload))).toMatchObject([{ type: "handoff.created", data: { id: handoff.id } }]);
+  expect(await paid()).toBe(1);
+});
+
 test("an answer that follows a decision may ask the team again", async () => {
   const { conversation, list, decide, answered, paid } = await createFixture([REFUND, asks({ order: "A1", amount: 30 }), PAID]);
   await decide("decline", { reason: "At most 30." });

@@ -4,7 +4,7 @@ import { parseJsonEventStream, uiMessageChunkSchema } from "ai";
 import OpenAI from "openai";
 import { expect, test, vi } from "vitest";
 import { clientOf } from "../client/network.ts";
-import { createWorkspace } from "../harness.ts";
+import { createWorkspace, unfinishedIn } from "../harness.ts";
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
 import type { Script } from "../stand-ins/openai.ts";
 import { openStream } from "../stream-client.ts";
@@ -156,6 +156,21 @@ test("a turn whose results do not come in time is handed to a human", async () =
   await runInDurableObject(session(waiting.conversation_id), (_, { storage }) => {
     expect([...storage.kv.list({ prefix: "suspended:" })]).toEqual([]);
   });
+});
+
+test("a turn whose results do not come in time ends without a message in a resolved conversation", async () => {
+  const { ask, sendResults, session, workspace } = await createCanceller();
+  const { body: waiting } = await ask();
+  const path = `/conversations/${waiting.conversation_id}`;
+  await workspace.call("PATCH", path, { status: "resolved" });
+  const clock = vi.spyOn(Date, "now").mockReturnValue(Date.parse(waiting.required_action.expires_at));
+  const late = await sendResults(waiting, resultsOf(waiting));
+  await runDurableObjectAlarm(session(waiting.conversation_id));
+  clock.mockRestore();
+  expect([late.status, late.body]).toMatchObject([200, { answer: "", needs_human: false, message_id: null, status: "resolved" }]);
+  expect((await workspace.call("GET", path)).body).toMatchObject({ status: "resolved", message_count: 1, handoff: null });
+  expect((await workspace.call("GET", "/usage")).body.usage.messages).toBe(0);
+  expect((await unfinishedIn(workspace.id, waiting.conversation_id)).entries).toEqual([]);
 });
 
 test("the alarm of a waiting turn is set to its expiry", async () => {

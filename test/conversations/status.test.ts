@@ -14,7 +14,7 @@ import {
 const EXPECTED: Record<Trigger, ConversationStatus[]> = {
   visitor_wrote: ["open", "ai_handled", "needs_human", "human_active", "open"],
   agent_answered: ["ai_handled", "ai_handled", "needs_human", "human_active", "resolved"],
-  agent_handed_off: ["needs_human", "needs_human", "needs_human", "human_active", "resolved"],
+  agent_handed_off: ["needs_human", "needs_human", "needs_human", "human_active", "needs_human"],
   team_replied: ["human_active", "human_active", "human_active", "human_active", "human_active"],
   team_resolved: ["resolved", "resolved", "resolved", "resolved", "resolved"],
   idled: ["open", "resolved", "needs_human", "human_active", "resolved"],
