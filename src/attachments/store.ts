@@ -125,14 +125,15 @@ export function eraseAttachments(db: Database, workspaceId: string, ids: readonl
 /** A file that has expired is not deleted before this time has passed, so that a message that takes it meanwhile has it. */
 const GRACE_MS = 60_000;
 
-/** Lists files that no message has taken in time. The workspaces take turns. */
-export function listUnusedFiles(db: Database, nowMs: number, limit: number) {
+/** Returns files that no message has taken in time, and keeps messages from taking them. The workspaces take turns. */
+export function claimUnusedFiles(db: Database, nowMs: number, limit: number) {
   const { id, workspaceId, expiresAt } = attachments;
   const where = and(lt(expiresAt, nowMs - GRACE_MS), importCompleted(workspaceId), isNotPutOff("attachments", workspaceId, nowMs));
   return db
-    .select({ id, workspaceId })
-    .from(attachments)
-    .where(isNextInTurn(WAITING.attachments, where, limit));
+    .update(attachments)
+    .set({ expiresAt: 0 })
+    .where(isNextInTurn(WAITING.attachments, where, limit))
+    .returning({ id, workspaceId });
 }
 
 /** Lists the attachments of a workspace after an id, in the order of ids. With `including`, it begins with that id. */

@@ -129,10 +129,14 @@ export class SearchIndex {
 
   /** Removes conversations that are being erased, and keeps a running read from adding them again. */
   remove(conversationIds: readonly string[]): void {
-    if (!this.exists()) return;
+    this.createTables();
+    const nowMs = Date.now();
     this.storage.transactionSync(() => {
+      // The first search reads everything, so marks of earlier erasures are not needed until then.
+      const hasRead = this.reading !== undefined || this.storage.kv.get("readUntil") !== undefined;
+      if (!hasRead) this.sql.exec("DELETE FROM erased WHERE at < ?", nowMs - ERASURE_MS);
       for (const id of conversationIds) {
-        this.sql.exec("INSERT INTO erased (id, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = excluded.at", id, Date.now());
+        this.sql.exec("INSERT INTO erased (id, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = excluded.at", id, nowMs);
         const [found] = this.sql.exec<{ number: number }>("DELETE FROM conversations WHERE id = ? RETURNING number", id).toArray();
         if (found) this.removeTexts(found.number * PLACES, found.number * PLACES + PLACES - 1);
       }
@@ -194,7 +198,7 @@ export class SearchIndex {
 
   /** @returns whether everything was read by the deadline. */
   private async read(deadlineMs: number, meter: Meter): Promise<boolean> {
-    if (!this.exists()) this.storage.transactionSync(() => this.sql.exec(SCHEMA));
+    this.createTables();
     const { db } = newOperation(this.env, meter, this.workspaceId);
     await this.reviveErased(db);
     const untilMs = this.storage.kv.get<number>("readUntil") ?? 0;
@@ -323,8 +327,9 @@ export class SearchIndex {
     await this.indexConversations(db, rows);
   }
 
-  private exists(): boolean {
-    return this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'texts'").toArray().length > 0;
+  private createTables(): void {
+    if (this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'texts'").toArray().length > 0) return;
+    this.storage.transactionSync(() => this.sql.exec(SCHEMA));
   }
 }
 

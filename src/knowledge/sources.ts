@@ -176,6 +176,8 @@ export async function changeSource(
   const isTextChanged = !isCrawled(source.type) && (text !== null || name !== source.name);
   if (isTextChanged) {
     if (findFullWindow([day], sent)) return { outcome: "rate_limited", full: day };
+    // The hash is that of the previous text. A request that is interrupted must not leave it beside the new one.
+    if (source.contentHash !== null) await db.batch([updateSource(db, workspaceId, agentId, sourceId, { contentHash: null })]);
     const excess = await knowledgeIndexOf(op, agentId).stageText(sourceId, name, text, maxBytesOf(limits));
     if (excess !== undefined) return { outcome: "too_large", bytes: excess };
   }

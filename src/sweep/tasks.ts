@@ -1,4 +1,4 @@
-import { listUnusedFiles } from "../attachments/store.ts";
+import { claimUnusedFiles } from "../attachments/store.ts";
 import { removeFiles } from "../attachments/uploads.ts";
 import { pruneAudit } from "../administration/operator-audit-store.ts";
 import { resolveIdleWrites } from "../conversations/conversations.ts";
@@ -98,7 +98,7 @@ export function listTasks(run: Run): Task[] {
       const byWorkspace = Map.groupBy(leads, ({ workspaceId }) => workspaceId);
       return [...byWorkspace].map(([workspaceId, rows]) => ({ key: workspaceId, done: indexLeads(operationOn(workspaceId), rows) }));
     }),
-    task("attachments", listUnusedFiles(db, nowMs, MAX_PER_RUN), (files) => {
+    task("attachments", claimUnusedFiles(db, nowMs, MAX_PER_RUN), (files) => {
       const byWorkspace = Map.groupBy(files, ({ workspaceId }) => workspaceId);
       const remove = (workspaceId: string, unused: typeof files) =>
         removeFiles(

@@ -2,6 +2,8 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { readContent, removeContents, putContent, readPart, PART_BYTES, eraseContents } from "../../src/attachments/contents.ts";
 import { mintFileToken } from "../../src/attachments/links.ts";
+import { API_OWNER, listTakable } from "../../src/attachments/store.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import { sweepDatabase } from "../../src/sweep/sweep.ts";
 import {
@@ -222,6 +224,22 @@ test("files that no message took in time are deleted with their bytes", async ()
   const owner = { env, meter: new Meter(), workspaceId: workspace.id };
   expect(await readContent(owner, unused.id)).toBeNull();
   expect(await readContent(owner, used.id)).toEqual(PNG);
+});
+
+test("no message takes a file that the sweep is deleting, and the next run deletes it if this one fails", async () => {
+  const { workspace } = await createChat();
+  const { id } = await upload(workspace);
+  await query(workspace.id, "UPDATE attachments SET expires_at = 1 WHERE id = ?", id);
+  const database = Number(workspace.id.slice(-2));
+  const remove = () => Promise.reject(new Error("the object is overloaded"));
+  await sweepDatabase(envWith({ FILES: { getByName: () => ({ remove }) } }), database, Date.now());
+  expect((await workspace.call("GET", `/attachments/${id}`)).status).toBe(200);
+  const { db } = newOperation(env, new Meter(), workspace.id);
+  // A message that was sent before the file expired.
+  const taking = { workspaceId: workspace.id, messageId: "m", ids: [id], owners: [API_OWNER], nowMs: 0 };
+  expect(await db.batch([listTakable(db, taking)])).toEqual([[]]);
+  await sweepDatabase(env, database, Date.now() + 2 * 60_000);
+  expect((await workspace.call("GET", `/attachments/${id}`)).status).toBe(404);
 });
 
 test("the erasure of a person deletes the files of their conversations, and their export names them", async () => {

@@ -213,6 +213,26 @@ test("a conversation that is erased while it is indexed stays out, and one that 
   expect((await search(workspace, { q: "zebra" })).body.total).toBe(2);
 });
 
+test("a conversation whose erasure begins before the first search stays out", async () => {
+  const { workspace, rows } = await createArchive([["zebra one"], ["zebra two"]]);
+  await env.CONVERSATIONS.getByName(workspace.id).remove([rows[0]!.id]);
+  expect(idsOf(await search(workspace, { q: "zebra" }))).toEqual([rows[1]!.id]);
+});
+
+test("marks of earlier erasures do not pile up where nobody searches, and the first search still reads everything", async () => {
+  const { workspace, rows } = await createArchive([["zebra one"], ["zebra two"]]);
+  const index = env.CONVERSATIONS.getByName(workspace.id);
+  const age = () => runInDurableObject(index, (_, { storage: { sql } }) => void sql.exec("UPDATE erased SET at = at - 3600000"));
+  await index.remove([rows[0]!.id]);
+  await age();
+  await index.remove([rows[1]!.id]);
+  const marks = await runInDurableObject(index, (_, { storage: { sql } }) => sql.exec("SELECT id FROM erased").toArray());
+  expect(marks).toEqual([{ id: rows[1]!.id }]);
+  expect(idsOf(await search(workspace, { q: "zebra" }))).toEqual([rows[0]!.id]);
+  await age();
+  expect((await search(workspace, { q: "zebra" })).body.total).toBe(2);
+});
+
 test("a conversation whose erasure is repeated while it is indexed again stays out", async () => {
   const { workspace, rows } = await createArchive([["zebra one"]]);
   expect((await search(workspace, { q: "zebra" })).body.total).toBe(1);

@@ -1,7 +1,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { createAgent, createWorkspace, deliver, fileForm, operate } from "../harness.ts";
+import { changeSource } from "../../src/knowledge/sources.ts";
+import { newOperation } from "../../src/platform/db/client.ts";
+import { Meter } from "../../src/platform/telemetry/meter.ts";
+import { limitsOf } from "../../src/workspaces/plans.ts";
+import { createAgent, createWorkspace, deliver, envWith, fileForm, operate } from "../harness.ts";
 
 const MIB = 1024 * 1024;
 const KETTLE = "The kettle costs 40 euros in the shop.";
@@ -98,6 +102,22 @@ test("a text that was changed by its id is replaced by the one that was sent bef
   const { body: added } = await put({ text: KETTLE });
   await workspace.call("PATCH", `${path}/${added.id}`, { text: CHEAP_KETTLE });
   await put({ text: KETTLE });
+  await read(added);
+  expect(await found()).toEqual([expect.stringContaining(KETTLE)]);
+});
+
+test("a text that is sent again replaces one that a change stored before it died", async () => {
+  const { workspace, agentId, path, index, put, read, found } = await createFixture();
+  const { body: added } = await put({ text: KETTLE });
+  await read(added);
+  const stageText = async (...text: Parameters<typeof index.stageText>) => {
+    await index.stageText(...text);
+    throw new Error("killed");
+  };
+  const op = { ...newOperation(envWith({ INDEX: { getByName: () => ({ stageText }) } }), new Meter(), workspace.id), agentId };
+  await expect(changeSource(op, limitsOf("enterprise", {}), added.id, { text: CHEAP_KETTLE })).rejects.toThrow("killed");
+  await put({ text: KETTLE });
+  await workspace.call("POST", `${path}/${added.id}/sync`);
   await read(added);
   expect(await found()).toEqual([expect.stringContaining(KETTLE)]);
 });

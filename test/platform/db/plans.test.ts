@@ -400,7 +400,7 @@ const MEANT_SORTS: Record<string, string[]> = {
   // The tags of one conversation.
   "conversations/store.updateTags": [SORT],
   "conversations/store.listIdle": TURNS,
-  "attachments/store.listUnusedFiles": TURNS,
+  "attachments/store.claimUnusedFiles": TURNS,
   "email/store.listDueMails": TURNS,
   "knowledge/store.requestDueSyncs": TURNS,
   "knowledge/store.listStrandedSources": TURNS,
