@@ -1814,6 +1814,8 @@ export interface Schemas {
     subject?: string | null | undefined;
     /** The message. */
     content: string;
+    /** The ids of uploaded files that the message carries. A file belongs to one message. */
+    attachments?: string[] | null | undefined;
     /** The member of the team who writes. Visitors see the name. */
     author?: {
       /** Your stable id for the member of the team. */

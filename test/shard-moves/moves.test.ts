@@ -350,7 +350,8 @@ test("batches that are run together are each run in the database of their shard"
   const committer = env.COMMITTER.getByName("DB_1");
   const agentsOf = async ({ shard, workspace: { id } }: typeof moved) => {
     const statements = [{ query: "SELECT id FROM agents WHERE workspace_id = ?", values: [id] }];
-    const [agents] = (await committer.commit({ shard, statements })) as unknown as D1Result<{ id: string }>[];
+    // The types of RPC leave out that results of D1 are plain objects.
+    const [agents] = await (committer.commit({ shard, statements }) as unknown as Promise<D1Result<{ id: string }>[]>);
     return agents!.results;
   };
   // The second and the third wait for the first, and are then one group.
