@@ -351,8 +351,8 @@ test("batches that are run together are each run in the database of their shard"
   const agentsOf = async ({ shard, workspace: { id } }: typeof moved) => {
     const statements = [{ query: "SELECT id FROM agents WHERE workspace_id = ?", values: [id] }];
     // The types of RPC leave out that results of D1 are plain objects.
-    const [agents] = await (committer.commit({ shard, statements }) as unknown as Promise<D1Result<{ id: string }>[]>);
-    return agents!.results;
+    const committed = committer.commit({ shard, statements }) as unknown as Promise<D1Result<{ id: string }>[]>;
+    return (await committed)[0]!.results;
   };
   // The second and the third wait for the first, and are then one group.
   const [, ofMoved, ofStaying] = await Promise.all([agentsOf(moved), agentsOf(moved), agentsOf(staying)]);
