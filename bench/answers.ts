@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { runMain } from "../scripts/shared/cli.ts";
 import { askAll, type Outcome } from "./answers/ask.ts";
-import { readData, readTrades } from "./answers/questions.ts";
+import { readData, readTrades, withoutAnswers } from "./answers/questions.ts";
 import { measureSpeed } from "./answers/speed.ts";
 import { notesOf, tableOf } from "./answers/table.ts";
 import { publishReport, type Report } from "./report.ts";
@@ -11,24 +11,21 @@ import { buildService, useTemporaryFolder, withService } from "./service.ts";
 import { createTenant, type Tenant } from "./tenant.ts";
 
 /*
- * `npm run bench:answers`: how good search and answers are. The questions of bench/trades, and of each `-- --data FILE`, go
- * (or, with `-- --trades FOLDER`, of a folder of the same form)
- * through the API of the built service, with the embedded engine and no network. `--json FILE` saves a run; `--compare FILE`
- * shows what changed since a saved one. `-- --speed`: how long a search takes with 1,000 and with 200,000 chunks instead.
+ * `npm run bench:answers`: how good search and answers are. The questions of bench/trades, or with `-- --trades FOLDER` of a folder of the
+ * same form, and of each `--data FILE`, go through the API of the built service, with the embedded engine and no network. With
+ * `--without-answers`, the texts of the trades lack half of the answers. `--json FILE` saves a run; `--compare FILE` shows what changed
+ * since a saved one. `--speed`: how long a search takes with 1,000 and with 200,000 chunks instead.
  */
 
 async function measureQuality(
   tenant: Tenant,
   data: readonly string[],
-  trades: string | undefined,
-  compare: string | undefined,
+  { folder, lacksAnswers, compare }: { folder: string | undefined; lacksAnswers: boolean; compare: string | undefined },
 ): Promise<Report> {
   const before = compare === undefined ? undefined : (JSON.parse(await readFile(compare, "utf8")) as { outcomes: Outcome[] }).outcomes;
   const outcomes: Outcome[] = [];
-  for (const set of [
-    ...(await Promise.all(data.map(readData))),
-    ...(await readTrades(undefined, trades === undefined ? undefined : pathToFileURL(`${trades}/`))),
-  ]) {
+  const trades = await readTrades(undefined, folder === undefined ? undefined : pathToFileURL(`${folder}/`));
+  for (const set of [...(await Promise.all(data.map(readData))), ...(lacksAnswers ? trades.flatMap(withoutAnswers) : trades)]) {
     console.error(`Teaching and asking: ${set.name} …`);
     outcomes.push(...(await askAll(tenant, set)));
   }
@@ -40,6 +37,7 @@ async function main(): Promise<void> {
     options: {
       data: { type: "string", multiple: true, default: [] },
       trades: { type: "string" },
+      "without-answers": { type: "boolean", default: false },
       speed: { type: "boolean", default: false },
       json: { type: "string" },
       compare: { type: "string" },
@@ -49,7 +47,8 @@ async function main(): Promise<void> {
   console.error("Building …");
   const report = await withService({ ...(await buildService()), hasEncoder: true }, {}, async ({ port, operatorToken }) => {
     const tenant = await createTenant(port, operatorToken, "answers");
-    return values.speed ? measureSpeed(tenant) : measureQuality(tenant, values.data, values.trades, values.compare);
+    const { trades: folder, "without-answers": lacksAnswers, compare } = values;
+    return values.speed ? measureSpeed(tenant) : measureQuality(tenant, values.data, { folder, lacksAnswers, compare });
   });
   await publishReport(report, values.json);
 }

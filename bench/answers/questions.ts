@@ -106,6 +106,41 @@ function plain(text: string): string {
   return text.toLowerCase().replaceAll("*", "").replaceAll(/\s+/g, " ");
 }
 
+/**
+ * Makes two sets of a trade: each lacks the sentences and rows that answer one half of its questions. The same messages are answerable in one
+ * set and unanswerable in the other, so that nothing but the texts tells which. All other questions are left out.
+ */
+export function withoutAnswers(trade: QuestionSet): QuestionSet[] {
+  const asked = trade.questions.filter(({ kind }) => kind === "answer");
+  const halves = [0, 1].map((half) => {
+    const removed = asked.filter((_, at) => at % 2 === half);
+    const unanswerable = new Set<Question>();
+    const isKept = (text: string): boolean => {
+      const answered = removed.filter(({ isRight }) => isRight({ text, sources: [] }));
+      for (const question of answered) unanswerable.add(question);
+      return answered.length === 0;
+    };
+    const linesOf = (text: string): string[] =>
+      text.split("\n").map((line) => (line.startsWith("|") ? [line] : sentencesOf(line)).filter(isKept).join(""));
+    const texts = trade.texts.map((each) => ({ ...each, text: linesOf(each.text).join("\n") }));
+    const rest = texts.map(({ text }) => text).join("\n");
+    const questions = asked.flatMap((question): Question[] => {
+      if (unanswerable.has(question)) return [{ ...question, kind: "miss" }];
+      return !removed.includes(question) && question.isRight({ text: rest, sources: [] }) ? [question] : [];
+    });
+    return { ...trade, name: `${trade.name}, half ${half + 1}`, texts, questions };
+  });
+  const isInBoth = ({ id }: Question): boolean => {
+    const kinds = halves.map(({ questions }) => questions.find((each) => each.id === id)?.kind);
+    return kinds.includes("answer") && kinds.includes("miss");
+  };
+  return halves.map((half) => ({ ...half, questions: half.questions.filter(isInBoth) }));
+}
+
+function sentencesOf(line: string): string[] {
+  return [...new Intl.Segmenter("en", { granularity: "sentence" }).segment(line)].map(({ segment }) => segment);
+}
+
 interface Collection {
   name: string;
   /** English by default. */
