@@ -3839,7 +3839,7 @@ export interface Operations {
     };
     answer: Schemas["ChatAnswer"];
   };
-  /** Send the results of client tools. Sends the results of the calls in an answer's `required_action`, and gets the answer that waited for them, or the next calls. Results that are sent again are ignored, and get the same answer. If no results come in time, the question is handed to a human. Scope: `chat:write`. */
+  /** Send the results of client tools. Sends the results of the calls in an answer's `required_action`, and gets the answer that waited for them, or the next calls. Results that are sent again are ignored, and get the same answer. If no results come in time, the question is handed to a human, unless the conversation was resolved meanwhile. Scope: `chat:write`. */
   sendToolResults: {
     input: {
       /** The conversation. */

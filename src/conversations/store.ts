@@ -351,7 +351,7 @@ interface TransitionOptions {
   nowMs: number;
   /** Who resolves the conversation, if the transition resolves it. */
   by?: "ai" | "human" | "api" | "auto";
-  /** The human's reply that causes the transition: nothing changes unless it is the latest message, so a repeated reply undoes nothing. */
+  /** The human's reply that causes the transition: nothing changes if somebody has written since, as before a repeated request. */
   messageId?: string | undefined;
   /** Whether the change marks the conversation as read. */
   isRead?: boolean;
@@ -393,7 +393,7 @@ export function transitionConversation(
 /**
  * Updates the conversation's open hand-off for a transition. It must come before `transitionConversation` in the batch, because it
  * reads the previous status.
- * @param messageId the human's reply that causes the transition: nothing changes unless it is the latest message.
+ * @param messageId the human's reply that causes the transition: nothing changes if somebody has written since.
  */
 export function transitionHandoff(
   db: Database,

@@ -35,7 +35,7 @@ type PruneOutcome = "nothing_to_do" | "goes_on" | "pruned";
 /**
  * Erases the records of a workspace that are older than its retention, in bounded steps. They are found only by age, so the
  * next run continues one that was interrupted, and a changed setting applies from the next step on.
- * @throws the first failure of a conversation's object, after the steps, so that the queue tries again what was put off.
+ * @throws the first failure of a conversation's object, after the steps, so that it is logged. A later run tries again what was put off.
  */
 export async function prune(
   env: Env,
@@ -57,7 +57,7 @@ export async function prune(
     addCounts(deleted, removed);
     isDone = failures.length === failedBefore && Object.values(removed).every((count) => count === 0);
   }
-  log("pruned", { workspace_id: workspaceId, is_done: isDone, ...deleted });
+  log("pruned", { workspace_id: workspaceId, is_done: isDone && failures.length === 0, ...deleted });
   if (failures.length > 0) throw failures[0];
   if (isDone) return "pruned";
   await sendWakeUps(env.ERASURE_QUEUE, [{ workspaceId, prune: true }] satisfies PruneMessage[]);

@@ -96,7 +96,7 @@ export class Chat {
     );
     this.readMemory();
     // The loader of another tab has forgotten the visitor. The next one may be stored already, so the memory stays.
-    addEventListener("storage", ({ key }) => key === `${this.memory.key}:reset` && this.forget());
+    addEventListener("storage", ({ key }) => key === `${this.memory.key}:reset` && this.unidentify());
   }
 
   /** Shows the conversation of an earlier visit, if there is one. */
@@ -151,9 +151,14 @@ export class Chat {
 
   /** Forgets the visitor, for example after a sign-out. */
   reset(): void {
+    this.memory.clear();
+    this.unidentify();
+  }
+
+  /** Ends what `identify` began, and forgets what this tab shows. */
+  private unidentify(): void {
     this.identitySource = undefined;
     this.identity = Promise.resolve(undefined);
-    this.memory.clear();
     this.forget();
   }
 
