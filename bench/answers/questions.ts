@@ -131,8 +131,8 @@ export function withoutAnswers(trade: QuestionSet): QuestionSet[] {
     return { ...trade, name: `${trade.name}, half ${half + 1}`, texts, questions };
   });
   const isInBoth = ({ id }: Question): boolean => {
-    const kinds = halves.map(({ questions }) => questions.find((each) => each.id === id)?.kind);
-    return kinds.includes("answer") && kinds.includes("miss");
+    const kinds = new Set(halves.map(({ questions }) => questions.find((each) => each.id === id)?.kind));
+    return kinds.has("answer") && kinds.has("miss");
   };
   return halves.map((half) => ({ ...half, questions: half.questions.filter(isInBoth) }));
 }
