@@ -21,7 +21,7 @@ export interface ReadConversation {
   agent: AgentRow;
   messages: Awaited<ReturnType<typeof listTranscript>>;
   handoff: Awaited<ReturnType<typeof findLatestHandoff>>[number] | undefined;
-  /** The time of the message after which the context begins; 0 if the conversation was not reopened or has sixty later messages. */
+  /** The time of the message after which the context begins. It is 0 if the conversation was not reopened, or if this message is not read. */
   contextAfterMs: number;
 }
 

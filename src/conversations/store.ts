@@ -351,7 +351,7 @@ interface TransitionOptions {
   nowMs: number;
   /** Who resolves the conversation, if the transition resolves it. */
   by?: "ai" | "human" | "api" | "auto";
-  /** The human's reply that causes the transition: nothing changes if somebody has written since, as before a repeated request. */
+  /** The human's reply that causes the transition. Nothing changes if somebody has written since, for example before a repeated request. */
   messageId?: string | undefined;
   /** Whether the change marks the conversation as read. */
   isRead?: boolean;

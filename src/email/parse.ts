@@ -20,7 +20,7 @@ const PARSER_LIMITS = {
 const MAX_PARSED_BYTES = 1024 * 1024;
 /** The bytes of a part that are parsed, until the parts together have this size. */
 const MAX_PART_BYTES = 512 * 1024;
-/** The bytes of each further part: enough for the text below photos, and little enough for thirty parts. */
+/** The bytes of each further part that are parsed. The text below photos has room in them, and thirty parts do not take too much memory. */
 const MAX_FURTHER_PART_BYTES = 16 * 1024;
 /** Each line costs the parser 1 KB of memory. */
 const MAX_LINES = 30_000;

@@ -23,7 +23,7 @@ import { newSecret, openSecret, sealSecret } from "./signature.ts";
 export const MAX_ENDPOINTS = 100;
 /** How long a previous secret still signs: time to deploy the new one to every receiver. */
 const PREVIOUS_SECRET_MS = DAY_MS;
-/** How many previous secrets sign beside the current one. It bounds the header with the signatures. */
+/** How many previous secrets sign beside the current one. This bounds the length of the header that carries the signatures. */
 export const MAX_PREVIOUS_SECRETS = 5;
 /** Deliveries that one step of an erasure deletes, with their attempts. */
 const DELIVERIES_PER_STEP = 500;

@@ -170,7 +170,7 @@ function encryptionContext({ workspaceId, key }: StoredKey): string {
 /** The stored response; an error gets the id of the current request, like the header. */
 function replay(c: AppContext, status: number, stored: string): Response {
   c.header(REPLAYED, "true");
-  // A stream begins with an event or a comment, and JSON with neither.
+  // The text of a stream begins with an event or a comment. JSON begins with neither.
   if (/^(event)?:/.test(stored)) return eventStream(c, stored);
   const { error, ...rest } = stored === "" ? {} : (JSON.parse(stored) as { error?: Record<string, unknown> });
   const body = error ? JSON.stringify({ ...rest, error: { ...error, request_id: c.get("requestId") } }) : stored;
