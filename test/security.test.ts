@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { callId } from "../src/chat/suspended-turns.ts";
 import { mintApiKey } from "../src/workspaces/api-key.ts";
 import { SCOPES } from "../src/workspaces/scopes.ts";
 import {
@@ -121,7 +122,13 @@ const ENTRIES: Record<string, Entry> = {
     body: ({ agent_id }) => ({ model: agent_id, messages: [{ role: "user", content: QUESTION.message }] }),
   },
   listModels: { scope: "agents:read", status: 200 },
-  sendToolResults: { scope: "chat:write", status: 200, body: () => ({ results: [{ tool_call_id: "call_1", content: "Done." }] }) },
+  sendToolResults: {
+    scope: "chat:write",
+    status: 200,
+    body: ({ conversation_id: conversationId, message_id: answerId }) => ({
+      results: [{ tool_call_id: callId({ conversationId, answerId }, 1, 0), content: "Done." }],
+    }),
+  },
   resumeAnswer: { scope: "conversations:read", status: 200 },
   getTrace: { scope: "conversations:read", status: 200 },
   getConversation: { scope: "conversations:read", status: 200 },

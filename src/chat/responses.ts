@@ -15,6 +15,7 @@ import { sessionOf, type Unsettled } from "./session.ts";
 import { findReply, type StoredReply, toChatAnswer } from "./store.ts";
 import { AnswerStream, hasWholeAnswer, readStream, type StreamCaller } from "./stream.ts";
 import type { StreamFormat } from "./stream-formats.ts";
+import { turnOfCall, unknownCalls } from "./suspended-turns.ts";
 import { type AnswerVisitor, visitorFields } from "./visitor-token.ts";
 import { type Asked, LAST_EVENT_ID, type ToolResult } from "./wire.ts";
 
@@ -100,8 +101,7 @@ export async function wholeContinued(c: AppContext, sent: SentResults, { toError
   c.set("conversationId", key.conversation_id);
   if (result.outcome === "answered") return result;
   if (result.outcome !== "not_waiting") throw resultsError(result, toError);
-  const { stored, status } = await sent.find();
-  if (!stored || !status) throw notWaiting();
+  const { stored, status } = await endedAnswer(sent);
   return { answer: toChatAnswer(stored, status), visitorId: null };
 }
 
@@ -118,9 +118,20 @@ export async function streamedContinued(
   c.get("meter").add(cost);
   if (body) return answerStream(c, body, key.conversation_id, format);
   if (refusal!.outcome !== "not_waiting") throw resultsError(refusal!, toError);
-  const found = await sent.find();
-  if (!found.stored) throw notWaiting();
-  return storedAnswer(c, found, caller);
+  return storedAnswer(c, await endedAnswer(sent), caller);
+}
+
+/**
+ * Finds the answer of a turn that no longer waits for results.
+ * @throws ApiError `not_found` if there is no such answer; `validation_error` if results are not of its calls.
+ */
+async function endedAnswer({ key, results, find }: SentResults) {
+  const found = await find();
+  const { stored, status } = found;
+  if (!stored || !status) throw notWaiting();
+  const unknown = unknownCalls(results, (id) => turnOfCall(id)?.answerId === key.message_id);
+  if (unknown) throw resultsError(unknown, refusalError);
+  return { ...found, stored, status };
 }
 
 /** Returns the error for results that the turn does not take, or for a question that it refuses. */

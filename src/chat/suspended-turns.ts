@@ -105,13 +105,24 @@ function argumentsOf({ input }: ToolCall): Record<string, unknown> {
   return input.trim() === "" ? {} : (JSON.parse(input) as Record<string, unknown>);
 }
 
+/** The turn has no calls with the ids of the results at these positions. */
+export interface UnknownCalls {
+  outcome: "unknown_calls";
+  positions: number[];
+}
+
+/** Returns which results are of no call of the turn; undefined if all are of its calls. */
+export function unknownCalls(results: readonly ToolResult[], isCall: (id: string) => boolean): UnknownCalls | undefined {
+  const positions = results.flatMap(({ tool_call_id: id }, at) => (isCall(id) ? [] : [at]));
+  return positions.length > 0 ? { outcome: "unknown_calls", positions } : undefined;
+}
+
 /** The outcome of sending results to a turn. */
 export type Settlement =
   | { outcome: "settled"; question: Question }
   /** No turn waits for results: it is finished, or there is none. */
   | { outcome: "not_waiting" }
-  /** The turn has no calls with the ids of these results. */
-  | { outcome: "unknown_calls"; positions: number[] }
+  | UnknownCalls
   /** The results of these calls are missing. */
   | { outcome: "missing_calls"; ids: string[] };
 
@@ -149,10 +160,9 @@ export class SuspendedTurns {
    */
   settle(answerId: string, results: readonly ToolResult[], runsIn: ClientSurface): Settlement {
     const turn = this.find(answerId);
-    const isCall = (id: string): boolean => (turn ? isCallOf(turn, id) : turnOfCall(id)?.answerId === answerId);
-    const positions = results.flatMap(({ tool_call_id: id }, at) => (isCall(id) ? [] : [at]));
-    if (positions.length > 0) return { outcome: "unknown_calls", positions };
     if (!turn || turn.approvals || turn.question.clientTools?.runsIn !== runsIn) return { outcome: "not_waiting" };
+    const unknown = unknownCalls(results, (id) => isCallOf(turn, id));
+    if (unknown) return unknown;
     const settled = { outcome: "settled", question: turn.question } as const;
     if (!waitsForCaller(turn, Date.now())) return settled;
     const calls = awaitedCalls(turn);
@@ -261,8 +271,12 @@ function outcomeOf({ content, error }: ToolResult): CalledTool["outcome"] {
 const UUID_BYTES = 16;
 const CALL_ID = /^call_([\w-]{43})_\d+_\d+$/;
 
-/** Returns the id of a call. It contains the ids of its conversation and answer, because OpenAI's clients send results with nothing else. */
-function callId({ conversationId, answerId }: Question, round: number, at: number): string {
+/**
+ * Returns the id of a call. It contains the ids of its conversation and answer, because OpenAI's clients send results with nothing else.
+ * @param round counts from 1.
+ * @param at the position in the round, from 0.
+ */
+export function callId({ conversationId, answerId }: Pick<Question, "conversationId" | "answerId">, round: number, at: number): string {
   const bytes = new Uint8Array([...parseUuid(conversationId), ...parseUuid(answerId)]);
   return `call_${BASE64URL.encode(bytes)}_${round}_${at + 1}`;
 }

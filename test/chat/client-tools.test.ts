@@ -87,7 +87,9 @@ test("results that are sent again get the same answer, and the model is not aske
   expect(first.body).toEqual(second.body);
   const third = await sendResults(waiting, resultsOf(waiting, { content: "something else" }));
   expect([third.status, third.body]).toEqual([200, first.body]);
-  expect((await sendResults(waiting, [{ tool_call_id: "call_x", content: "made up" }])).status).toBe(422);
+  const madeUp = [{ tool_call_id: "call_x", content: "made up" }];
+  expect((await sendResults(waiting, madeUp)).status).toBe(422);
+  expect((await sendResults({ ...waiting, message_id: waiting.conversation_id }, madeUp)).status).toBe(404);
   expect(await requests()).toHaveLength(2);
 });
 

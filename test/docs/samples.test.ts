@@ -1,5 +1,6 @@
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { callId } from "../../src/chat/suspended-turns.ts";
 import { newId, shardOf } from "../../src/platform/db/ids.ts";
 import { addSamples } from "../../src/docs/samples.ts";
 import { addApproval, createAgent, createKey, createWorkspace, fileForm, learn, listen, query } from "../harness.ts";
@@ -22,6 +23,9 @@ const STREAMED = new Set(["askAgent", "sendToolResults", "createChatCompletion",
 
 /** The id of a source in the examples of bodies. */
 const EXAMPLE_ID = "019a9f0e-3c1b-7d42-8a55-6f1d2e3c4b00";
+
+/** The id of a tool call in the examples of bodies. */
+const EXAMPLE_CALL_ID = "call_AZqfDjwbfUKKVW8dLjxLAAGanw48G31CilVvHS48SwE_1_1";
 
 /** Deletions come last, the deepest first, so that the records exist until then. */
 const depthOfDeletion = ({ method, path }: Operation) => (method === "DELETE" ? -path.split("/").length : -Infinity);
@@ -104,10 +108,12 @@ test.each(OPERATIONS.map((operation) => [operation.operationId, operation] as co
 
 test("every curl sample is answered with the documented status", async () => {
   const variables = await createVariables();
+  const call = callId({ conversationId: variables["CONVERSATION_ID"]!, answerId: variables["MESSAGE_ID"]! }, 1, 0);
   for (const operation of DELETIONS_LAST) {
     for (const { label, source } of samplesOf(operation).filter(({ lang }) => lang === "Shell")) {
       const approval = operation.operationId === "declineToolCall" ? { APPROVAL_ID: variables["DECLINED_ID"]! } : {};
-      const { url, ...init } = parseCurl(source.replaceAll(EXAMPLE_ID, variables["SOURCE_ID"]!), { ...variables, ...approval });
+      const command = source.replaceAll(EXAMPLE_ID, variables["SOURCE_ID"]!).replaceAll(EXAMPLE_CALL_ID, call);
+      const { url, ...init } = parseCurl(command, { ...variables, ...approval });
       const response = await exports.default.fetch(new Request(url, init as RequestInit));
       const text = await response.text();
       const expected = Object.keys(operation.definition["responses"]).find((status) => status.startsWith("2"));
