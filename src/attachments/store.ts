@@ -30,7 +30,7 @@ export interface TakenFiles {
 }
 
 /** A new message that takes files. */
-interface Taking extends TakenFiles {
+export interface Taking extends TakenFiles {
   workspaceId: string;
   messageId: string;
   nowMs: number;

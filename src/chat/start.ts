@@ -1,6 +1,6 @@
 import { and } from "drizzle-orm";
 import { findAgent } from "../agents/store.ts";
-import { areTakable, listTakable, missingFiles, takeFiles, type TakenFiles } from "../attachments/store.ts";
+import { areTakable, listTakable, missingFiles, type Taking, takeFiles, type TakenFiles } from "../attachments/store.ts";
 import { conversationRecord, messageRecord } from "../conversations/payloads.ts";
 import { type ConversationKey, createReply, findConversationRecord, findMessage, type Member } from "../conversations/store.ts";
 import type { ConversationRecord } from "../conversations/wire.ts";
@@ -51,7 +51,7 @@ export async function startConversation(op: Operation, first: FirstMessage, limi
       sent: listCounts(db, workspaceId, windows),
       ...(taking && { takable: listTakable(db, taking) }),
     },
-    writes: startWrites(db, { workspaceId, conversationId, messageId, visitorId, nowMs, windows, maxMessages }, first),
+    writes: startWrites(db, { workspaceId, conversationId, messageId, visitorId, nowMs, windows, maxMessages, taking }, first),
     after: [
       findConversationRecord(db, workspaceId, conversationId),
       findMessage(db, workspaceId, messageId),
@@ -79,14 +79,14 @@ interface Start extends ConversationKey {
   nowMs: number;
   windows: readonly LimitWindow[];
   maxMessages: number;
+  taking: Taking | undefined;
 }
 
 function startWrites(db: Database, start: Start, { to, ...first }: FirstMessage) {
-  const { workspaceId, conversationId, messageId, nowMs, windows } = start;
+  const { workspaceId, conversationId, messageId, nowMs, windows, taking } = start;
   const visitor = to.channel === "email" ? mailVisitor(to) : to.user;
   const emailKey = visitor?.email ? normalizeEmail(visitor.email) : null;
   const started = { ...first, workspaceId, conversationId, nowMs, channel: to.channel, anonId: visitor?.anonId ?? null };
-  const taking = first.files && { ...first.files, workspaceId, messageId, nowMs };
   const isAdmitted = and(mayBeStarted(started, windows), taking && areTakable(taking))!;
   const thread = to.channel === "email" && { address: normalizeEmail(to.email), subject: first.subject ?? "", nowMs };
   return [

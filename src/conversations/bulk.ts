@@ -6,10 +6,10 @@ import { assignWaiting, findQueue } from "../routing/assignment.ts";
 import { changeWrites, type ConversationOperation } from "./conversations.ts";
 import type { SettableStatus } from "./status.ts";
 import { type ConversationState, listStates, updateTags } from "./store.ts";
-import { MAX_TAGS } from "../platform/db/columns.ts";
+import { type Changer, MAX_TAGS } from "../platform/db/columns.ts";
 
 interface BulkChanges {
-  by: "human" | "api";
+  by: Changer;
   status?: SettableStatus | undefined;
   addedTags: readonly string[];
   removedTags: readonly string[];

@@ -4,7 +4,7 @@ import { appendEvent, newEvent, wakeDeliveries, wakeEmails } from "../events/out
 import { createDraft, listQuestionsBefore } from "../knowledge/draft-store.ts";
 import { matchDraftQuestion } from "../knowledge/drafts.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
-import type { Priority } from "../platform/db/columns.ts";
+import type { Changer, Priority } from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { IF_CHANGED, type Statement, transact } from "../platform/db/sql.ts";
 import { dayWindow, type LimitWindow, findFullWindow } from "../workspaces/usage-limits.ts";
@@ -33,8 +33,7 @@ import {
 export type ConversationOperation = Operation & ConversationKey;
 
 interface Changes {
-  /** Who makes the changes: a signed-in member of the team, or a program with an API key. */
-  by: "human" | "api";
+  by: Changer;
   status?: SettableStatus | null | undefined;
   tags?: string[] | null | undefined;
   assignee?: Member | null | undefined;
@@ -200,7 +199,7 @@ function transitionWrites(
   db: Database,
   op: ConversationOperation,
   transition: Transition,
-  { by, messageId, isRead = false }: { by: "human" | "api"; messageId?: string; isRead?: boolean },
+  { by, messageId, isRead = false }: { by: Changer; messageId?: string; isRead?: boolean },
 ) {
   const { nowMs } = op;
   return [

@@ -2,7 +2,14 @@ import { and, desc, eq, getTableColumns, isNull, lt, lte, type SQL, sql } from "
 import { appendEvent, newEvent } from "../events/outbox.ts";
 import { areTakable, type TakenFiles, takenFiles } from "../attachments/store.ts";
 import type { Database } from "../platform/db/client.ts";
-import { CONVERSATION_STATUSES, type ConversationStatus, type HandoffReason, MAX_TAGS, type Priority } from "../platform/db/columns.ts";
+import {
+  CONVERSATION_STATUSES,
+  type ConversationStatus,
+  type HandoffReason,
+  MAX_TAGS,
+  type Priority,
+  type Resolver,
+} from "../platform/db/columns.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { firstIdAt, newId, shardOf, timeOf } from "../platform/db/ids.ts";
 import { agents, auditLog, conversations, handoffs, messages, notes } from "../platform/db/schema.ts";
@@ -350,7 +357,7 @@ export function recordAnswer(
 interface TransitionOptions {
   nowMs: number;
   /** Who resolves the conversation, if the transition resolves it. */
-  by?: "ai" | "human" | "api" | "auto";
+  by?: Resolver;
   /** The human's reply that causes the transition. Nothing changes if somebody has written since, for example before a repeated request. */
   messageId?: string | undefined;
   /** Whether the change marks the conversation as read. */

@@ -1,6 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { apiKeySecrets, isConfigured } from "../platform/config.ts";
 import { newOperation } from "../platform/db/client.ts";
+import type { Changer } from "../platform/db/columns.ts";
 import { shardOf } from "../platform/db/ids.ts";
 import type { Check } from "../platform/http/checks.ts";
 import { type AppContext, bearerToken } from "../platform/http/context.ts";
@@ -269,7 +270,7 @@ export function authorOf(c: AppContext, named: { id: string; name: string } | nu
 }
 
 /** Returns who changes a conversation: a signed-in member of the team, or a program with an API key. */
-export function changerOf(c: AppContext): "human" | "api" {
+export function changerOf(c: AppContext): Changer {
   return actorOf(c).type === "member" ? "human" : "api";
 }
 

@@ -70,7 +70,11 @@ export interface RuleActions {
   priority?: Priority | undefined;
 }
 
+/** Who changes a conversation: a signed-in member of the team, or a program with an API key. */
+export type Changer = "human" | "api";
+/** Who resolves a conversation; `auto` after its idle time. No agent does, so that `ai` is never stored. */
 export const RESOLVERS = ["ai", "human", "api", "auto"] as const;
+export type Resolver = (typeof RESOLVERS)[number];
 export const MESSAGE_ROLES = ["user", "assistant", "human", "system"] as const;
 export type MessageRole = (typeof MESSAGE_ROLES)[number];
 /** The roles in a transcript for the team, which has the team's notes among the messages. */
