@@ -1,7 +1,10 @@
 import { createExecutionContext, createMessageBatch, evictDurableObject, getQueueResult, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { vi } from "vitest";
+import { claimSlug } from "../src/operator/store.ts";
+import { directoryDb } from "../src/platform/db/client.ts";
 import { newId, shardOf } from "../src/platform/db/ids.ts";
+import { Meter } from "../src/platform/telemetry/meter.ts";
 import { handleQueue } from "./queue-handler.ts";
 
 const ORIGIN = "http://service.test";
@@ -70,11 +73,17 @@ export interface Workspace {
 
 let made = 0;
 
-/** Creates a workspace. */
-export async function createWorkspace(
-  settings: { plan?: string; limits?: Record<string, unknown>; scopes?: string[] } = {},
-): Promise<Workspace> {
+interface WorkspaceSettings {
+  plan?: string;
+  limits?: Record<string, unknown>;
+  scopes?: string[];
+}
+
+/** Creates a workspace. @param shard undefined for one that the service chooses. */
+export async function createWorkspace(settings: WorkspaceSettings = {}, shard?: number): Promise<Workspace> {
   const slug = `test-${++made}-${crypto.randomUUID().slice(0, 8)}`;
+  // A workspace whose creation failed after its slug was claimed is created in the shard of its claim.
+  if (shard !== undefined) await claimSlug(directoryDb(env, new Meter()), { workspaceId: newId(shard, Date.now()), slug, shard });
   const workspace = await operate("POST", "/workspaces", { name: "Test", slug, plan: settings.plan ?? "enterprise" });
   if (settings.limits) await operate("PATCH", `/workspaces/${workspace.id}`, { limits: settings.limits });
   const key = await operate("POST", `/workspaces/${workspace.id}/keys`, { name: "All", scopes: settings.scopes ?? ["*"] });
@@ -93,11 +102,8 @@ export function createKey(workspace: Workspace, scopes: string[]): Promise<{ id:
 }
 
 /** Creates a workspace in a given shard. */
-export async function createWorkspaceOn(shard: number, settings: Parameters<typeof createWorkspace>[0] = {}): Promise<Workspace> {
-  for (;;) {
-    const workspace = await createWorkspace(settings);
-    if (shardOf(workspace.id) === shard) return workspace;
-  }
+export function createWorkspaceOn(shard: number, settings: WorkspaceSettings = {}): Promise<Workspace> {
+  return createWorkspace(settings, shard);
 }
 
 /** Creates a workspace in the same database, where only the statements isolate it. */
