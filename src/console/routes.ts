@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { hasLanguageModel, secretValues } from "../platform/config.ts";
+import { apiKeySecrets, hasLanguageModel } from "../platform/config.ts";
 import { type AddressLink, createLink, type LinkTarget, linkUrl, type MemberLink, readLink, redeemLink } from "../members/links.ts";
 import { endSession as endMemberSession, startSession } from "../members/members.ts";
 import { findByAddress, memberOfAddress, type WorkspaceRow } from "../members/sign-in-lookup.ts";
@@ -109,7 +109,7 @@ consoleRoutes.get("/session", async (c) => {
 consoleRoutes.delete("/session", async (c) => {
   if (!isOwnPage(c)) throw notThisPage();
   const session = await endSession(c);
-  const claim = session && (await verifyApiKey(session.credential, secretValues(c.env.KEY_SECRET)));
+  const claim = session && (await verifyApiKey(session.credential, apiKeySecrets(c.env)));
   if (!claim) return c.body(null, 204);
   closeLive(c.env, claim.workspaceId, session.id);
   if (isSessionToken(session.credential)) await signOutMember(c, session.credential);
