@@ -358,10 +358,13 @@ test("every operation documents its key and scope", async () => {
   const document = await fetchDocument();
   expect(document["security"]).toEqual([{ apiKey: [] }]);
   for (const { operationId, definition } of OPERATIONS) {
-    const { scope } = ENTRIES[operationId]!;
+    const { scope, or } = ENTRIES[operationId]!;
     expect(definition["security"], operationId).toBeUndefined();
     expect(definition["x-scope"] ?? null, operationId).toBe(scope);
-    if (scope) expect(definition["description"], operationId).toMatch(new RegExp(`(^|\\. )Scope: \`${scope}\`\\.$`));
+    if (scope)
+      expect(definition["description"], operationId).toMatch(
+        new RegExp(`(^|\\. )Scope: \`${[scope, ...(or ? [or] : [])].join("` or `")}\`\\.$`),
+      );
   }
 });
 

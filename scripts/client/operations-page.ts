@@ -44,10 +44,10 @@ function sectionOf({ title, introduction, document }: Api): string {
 
 function tableOf(operations: readonly NamedOperation[]): string {
   const hasScopes = operations.some((operation) => operation["x-scope"] !== undefined);
-  const rows = operations.map(({ method, path, operationId, summary, "x-scope": scope }) => [
+  const rows = operations.map(({ method, path, operationId, summary, "x-scope": scope, "x-other-scope": other }) => [
     `\`${method} ${path}\``,
     `\`${operationId}\``,
-    ...(hasScopes ? [scope === undefined ? "any" : `\`${scope}\``] : []),
+    ...(hasScopes ? [scope === undefined ? "any" : [scope, other].flatMap((name) => (name ? [`\`${name}\``] : [])).join(" or ")] : []),
     summary,
   ]);
   const head = ["operation", "method of the client", ...(hasScopes ? ["scope"] : []), "effect"];

@@ -91,6 +91,7 @@ interface Operation {
   summary: string;
   tags?: string[];
   "x-scope"?: string;
+  "x-other-scope"?: string;
   description?: string;
   parameters?: { in: string; name: string; required?: boolean; schema: Schema; description?: string }[];
   requestBody?: { required?: boolean; content: Partial<Record<"application/json" | typeof FORM, { schema: Schema }>> };

@@ -141,6 +141,8 @@ interface Described {
 interface DocumentedOperation {
   description?: string;
   "x-scope"?: string;
+  /** A scope that opens the operation instead. */
+  "x-other-scope"?: string;
   parameters?: (Described & { name: string; schema: Described })[];
   responses: Record<string, { headers?: Record<string, unknown>; content?: Record<string, { example?: unknown }> }>;
 }
@@ -168,10 +170,11 @@ function describeParameters({ parameters = [] }: DocumentedOperation): void {
   }
 }
 
-/** Names the scope in the description: viewers and generators do not show `x-scope`. */
+/** Names the scope in the description: viewers and generators do not show `x-scope` and `x-other-scope`. */
 function describeScope(operation: DocumentedOperation): void {
-  const scope = operation["x-scope"];
-  if (scope) operation.description = [operation.description, `Scope: \`${scope}\`.`].filter(Boolean).join(" ");
+  const { "x-scope": scope, "x-other-scope": other } = operation;
+  const scopes = other ? `\`${scope}\` or \`${other}\`` : `\`${scope}\``;
+  if (scope) operation.description = [operation.description, `Scope: ${scopes}.`].filter(Boolean).join(" ");
 }
 
 /** Uses the error examples of the API, and removes the rate limit headers if it does not send them. */

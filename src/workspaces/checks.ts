@@ -168,12 +168,12 @@ export function needsScope(scope: Scope, ...checks: Check[]) {
   return { "x-scope": scope, checks: [(c: AppContext) => requireScope(c, scope), ...checks] };
 }
 
-/** Like `needsScope`, for a route that either of two scopes opens. The OpenAPI document has the first one. */
+/** Like `needsScope`, for a route that either of two scopes opens. */
 export function needsOneOf(scope: Scope, other: Scope) {
   const check: Check = (c) => {
     if (!c.get("caller").key.scopes.includes(other)) requireScope(c, scope);
   };
-  return { "x-scope": scope, checks: [check] };
+  return { "x-scope": scope, "x-other-scope": other, checks: [check] };
 }
 
 /** Checks a scope that a request needs. @throws ApiError insufficient_scope. */
