@@ -25,13 +25,12 @@ export function createRule(db: Database, rule: Omit<typeof routingRules.$inferIn
   return insertWhere(db, routingRules, { ...rule, position }, condition).onConflictDoNothing();
 }
 
-/** Changes the given fields, and returns the rule if the workspace has it. */
+/** Changes the given fields. */
 export function updateRule(db: Database, workspaceId: string, ruleId: string, changes: Partial<RuleRow>, nowMs: number) {
   return db
     .update(routingRules)
     .set({ ...changes, updatedAt: nowMs })
-    .where(isOwn(routingRules, workspaceId, ruleId))
-    .returning();
+    .where(isOwn(routingRules, workspaceId, ruleId));
 }
 
 /** Numbers these rules in their order, from 1. */

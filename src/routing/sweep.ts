@@ -42,27 +42,41 @@ export function listQueued(db: Database, limit: number) {
 /** How many conversations of a workspace one step of a run assigns. A step that assigns all of them is followed by another one. */
 const STEP = 10;
 
-/** Assigns the queued conversations of each workspace that is open, as far as there are free members. */
+/**
+ * Assigns the queued conversations of each workspace that is open, as far as there are free members. A workspace that fails does not
+ * stop the others. @throws the first failure, after the others are assigned.
+ */
 export async function assignQueued(env: Env, db: Database, nowMs: number, queued: readonly Waiting[]): Promise<void> {
   let open = [...Map.groupBy(queued.filter(isOpenAt(nowMs)), ({ workspaceId }) => workspaceId)].map(([workspaceId, rows]) => ({
     workspaceId,
     left: rows.length,
   }));
+  const failures: PromiseRejectedResult[] = [];
   while (open.length > 0) {
     const groups = open.map(({ workspaceId, left }) =>
       Array.from({ length: Math.min(left, STEP) }, () => assignNext(db, workspaceId, nowMs)),
     );
     const results = await runGroups(db, groups);
+    failures.push(...results.filter(isRejected));
     open = open.flatMap(({ workspaceId, left }, at) => {
       const assigned = assignedIn(results[at]!);
       announceAssigned(env, workspaceId, assigned);
       return assigned.length === STEP && left > STEP ? [{ workspaceId, left: left - STEP }] : [];
     });
   }
+  throwFirst(failures);
 }
 
 function isOpenAt(nowMs: number) {
   return ({ hours }: Waiting) => openingAt(businessHoursOf(hours), nowMs).isOpen;
+}
+
+function isRejected(result: PromiseSettledResult<unknown>): result is PromiseRejectedResult {
+  return result.status === "rejected";
+}
+
+function throwFirst([first]: readonly PromiseRejectedResult[]): void {
+  if (first) throw first.reason;
 }
 
 function assignedIn(result: PromiseSettledResult<unknown[]>): { assignedId: string }[] {
@@ -98,7 +112,10 @@ export function listSilent(db: Database, nowMs: number, limit: number) {
     .where(isNextInTurn(WAITING.silentAssignees, where, limit));
 }
 
-/** Takes conversations from assignees who are still silent, and gives them to other members, if any is free. Only business hours count. */
+/**
+ * Takes conversations from assignees who are still silent, and gives them to other members, if any is free. Only business hours count.
+ * @throws the first failure, after the other conversations are handled.
+ */
 export async function reassignSilent(env: Env, db: Database, nowMs: number, silent: readonly Unanswered[]): Promise<void> {
   const { assigneeId, updatedAt } = conversations;
   const judged = silent.map((one) => ({ ...one, dueAtMs: earliestDueTime(one, nowMs) }));
@@ -120,6 +137,7 @@ export async function reassignSilent(env: Env, db: Database, nowMs: number, sile
   const putOff = rows.length > 0 ? [putOffUntil(db, SILENT_ASSIGNEES, rows)] : [];
   const results = await runGroups(db, [...due.map(reassign), putOff]);
   for (const [at, { workspaceId }] of due.entries()) announceAssigned(env, workspaceId, assignedIn(results[at]!));
+  throwFirst(results.filter(isRejected));
 }
 
 /** Returns the earliest time at which the assignee can have been silent for too long. It is later if the team is closed in between. */

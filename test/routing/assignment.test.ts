@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { dbFor } from "../../src/platform/db/client.ts";
 import { WEEKDAYS } from "../../src/platform/db/columns.ts";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
-import { listSilent, reassignSilent } from "../../src/routing/sweep.ts";
+import { assignQueued, listSilent, reassignSilent } from "../../src/routing/sweep.ts";
 import { sweep } from "../../src/sweep/sweep.ts";
-import { createAgent, createWorkspace, newAddress, query, send, type Workspace } from "../harness.ts";
+import { createAgent, createWorkspace, d1WithFailingBatches, envWith, newAddress, query, send, type Workspace } from "../harness.ts";
 import { join } from "../members/team.ts";
 
 const MINUTE = 60_000;
@@ -56,6 +56,14 @@ test("members take turns, and one with the limit of conversations gets no more u
   await workspace.call("POST", `/conversations/${ids[0]}/messages`, { content: "Done.", resolve: true });
   expect(await assigneeOf(early)).toBe(assigned[0]);
   expect((await workspace.call("GET", "/conversations?unassigned=true")).body.total).toBe(0);
+});
+
+test("a sweep that cannot assign fails, so that it is reported", async () => {
+  const { workspace, handOff } = await createTeam(1);
+  const waiting = { workspaceId: workspace.id, conversationId: await handOff(), hours: {}, sinceMs: 0, minutes: 1 };
+  const down = () => dbFor(envWith(d1WithFailingBatches(1, 2)), workspace.id, new Meter());
+  await expect(assignQueued(env, down(), Date.now(), [waiting])).rejects.toThrow("it is down");
+  await expect(reassignSilent(env, down(), Date.now(), [waiting])).rejects.toThrow("it is down");
 });
 
 test("hand-offs at once never give a member more than the limit, and each has one assignee", async () => {
