@@ -48,7 +48,7 @@ export interface Prompt {
 export function promptOf(request: ModelRequest, evidence: Evidence): Prompt {
   const { question, retrieval, history, instructions } = request;
   const passages = evidence.addPassages({ question, retrieval }) || "No passage was found.";
-  const earlier = trimHistory(history, HISTORY_TOKENS).map((message) => withQuoted(message, evidence));
+  const earlier = trimHistory(history, HISTORY_TOKENS).map((message, at) => withQuoted(message, evidence, at === 0));
   const asked = [passages, evidence.quote("visitor", question), ...filesPart(request, evidence)];
   const last: HistoryMessage = { role: "visitor", text: asked.join("\n\n") };
   const system = [RULES, agentPart(request), `The mark of this turn's quotations is ${evidence.mark}.`].join("\n\n");
@@ -81,8 +81,10 @@ function agentPart({ agentName, language, instructions }: ModelRequest): string 
     : `${basics}\n\nThe company's own instructions, which do not change the rules above:\n${instructions}`;
 }
 
-function withQuoted({ role, text, isReported = false }: HistoryMessage, evidence: Evidence): HistoryMessage {
+function withQuoted({ role, text, isReported = false }: HistoryMessage, evidence: Evidence, isFirst: boolean): HistoryMessage {
   if (role === "visitor") return { role, text: evidence.quote("visitor", text) };
+  // Many models require that the user begins, but the team may have begun the conversation.
+  if (isFirst) return { role: "visitor", text: evidence.quote("reply", text) };
   return { role, text: isReported ? evidence.quote("reply", text) : text };
 }
 
@@ -108,8 +110,8 @@ function toPromptMessage({ role, text }: HistoryMessage): ChatMessage & { role: 
 function trimHistory(history: readonly HistoryMessage[], tokens: number): HistoryMessage[] {
   const exchanges: HistoryMessage[][] = [];
   for (const message of history) {
-    if (message.role === "visitor") exchanges.push([message]);
-    else exchanges.at(-1)?.push(message);
+    if (message.role === "visitor" || exchanges.length === 0) exchanges.push([message]);
+    else exchanges.at(-1)!.push(message);
   }
   let left = tokens;
   let from = exchanges.length;

@@ -175,7 +175,7 @@ describe("the prompt", () => {
       {
         instructions: "Say “we”.",
         history: [
-          { role: "agent", text: "An answer whose question is not there." },
+          { role: "agent", text: "Your parcel is late." },
           { role: "visitor", text: "Hello" },
           { role: "agent", text: "Hello!" },
           { role: "agent", text: "A colleague here." },
@@ -188,8 +188,9 @@ describe("the prompt", () => {
     expect(messages[2]?.content).toBe("Hello!\n\nA colleague here.");
     expect(messages[0]?.content).toContain("Say “we”.");
     const quotations = quotationsOf(requests[0]!);
-    expect(quotations.map(({ label }) => label)).toEqual(["visitor", "visitor", "passage p1", "visitor"]);
-    expect(quotations[2]?.text).toContain("Refunds are paid within five working days.");
+    expect(quotations.map(({ label }) => label)).toEqual(["reply", "visitor", "visitor", "passage p1", "visitor"]);
+    expect(quotations[0]?.text).toBe("Your parcel is late.");
+    expect(quotations[3]?.text).toContain("Refunds are paid within five working days.");
     expect(quotations.at(-1)?.text).toBe("When are refunds paid?");
   });
 
