@@ -94,10 +94,10 @@ export interface AnswerRequest {
  */
 export async function makeAnswer(model: Model, request: AnswerRequest, onText: (text: string) => void): Promise<Answer> {
   const { question, agent, retrieval } = request;
-  if (isUnseenFiles(request)) return handOff(request, "missing_knowledge", 0);
+  if (isUnseenFiles(request)) return handoffAnswer(request, "missing_knowledge", 0);
   const requestLanguage = humanRequestLanguage(question.message, agent.language);
-  if (requestLanguage) return handOff(request, "customer_request", 0, requestLanguage);
-  if (hasPhrase(question.message, agent.handoffWords)) return handOff(request, "customer_request", 0);
+  if (requestLanguage) return handoffAnswer(request, "customer_request", 0, requestLanguage);
+  if (hasPhrase(question.message, agent.handoffWords)) return handoffAnswer(request, "customer_request", 0);
   const [curated] = retrieval.curated;
   if (curated && curated.score >= STRONG_MATCH) return curatedAnswer(curated);
   const opening = await askModel(model, request);
@@ -107,9 +107,9 @@ export async function makeAnswer(model: Model, request: AnswerRequest, onText: (
   const smallTalk = isRefused ? undefined : answerToSmallTalk(request);
   if (smallTalk) return smallTalk;
   if (opening.outcome === "failed") return failureAnswer(request, opening.failure);
-  if (opening.outcome === "no_answer") return handOff(request, "missing_knowledge", opening.confidence);
-  if (opening.outcome === "handed_off") return handOff(request, opening.reason, opening.confidence);
-  return handOff(request, "low_confidence", opening.confidence);
+  if (opening.outcome === "no_answer") return handoffAnswer(request, "missing_knowledge", opening.confidence);
+  if (opening.outcome === "handed_off") return handoffAnswer(request, opening.reason, opening.confidence);
+  return handoffAnswer(request, "low_confidence", opening.confidence);
 }
 
 /** Answers small talk without the model; undefined for any other message, and for one that may answer a question, as "yes" does. */
@@ -128,7 +128,7 @@ function isUnseenFiles({ question, files = [] }: AnswerRequest): boolean {
 
 /** Returns the answer to a question that the service failed to answer. It hands the conversation to a human. */
 export function failureAnswer(request: HandoffRequest, failure?: string): Answer {
-  const { handoff, ...answer } = handOff(request, "model_failure", 0);
+  const { handoff, ...answer } = handoffAnswer(request, "model_failure", 0);
   return { ...answer, handoff: handoff && { ...handoff, ...(failure !== undefined && { failure }) } };
 }
 
@@ -175,7 +175,7 @@ async function readAnswer(
   } catch (error) {
     if (error instanceof TurnSuspendedError) throw new TurnSuspendedError(error.rounds, text);
     const end =
-      error instanceof HandoffError ? handOff(request, error.reason, 0) : failureAnswer(request, logFailure(request.question, error));
+      error instanceof HandoffError ? handoffAnswer(request, error.reason, 0) : failureAnswer(request, logFailure(request.question, error));
     return continuing(text, end);
   }
   return { text, citations: opening.cited.map(toCitation), confidence: opening.confidence, openingConfidence, handoff: null };
@@ -204,7 +204,7 @@ type HandoffRequest = Pick<AnswerRequest, "question" | "agent" | "history" | "te
  * Returns the answer that hands a question to a human. If the agent never hands off, the answer says so.
  * @param language the language of the hand-off message; by default that of the visitor's message.
  */
-export function handOff(
+export function handoffAnswer(
   { question, agent, history, team }: HandoffRequest,
   reason: HandoffReason,
   confidence: number,

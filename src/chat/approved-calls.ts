@@ -2,9 +2,11 @@ import { waitUntil } from "cloudflare:workers";
 import { changeApprovalHandoff, decideApproval, type Decision, endApprovalHandoff, setOutcome } from "../conversations/approval-store.ts";
 import { wakeDeliveries } from "../events/outbox.ts";
 import type { Tool, ToolOutcome, ToolRound } from "../models/model.ts";
+import { describeFailure } from "../models/stream-with-retry.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
 import type { ApprovalOutcome } from "../platform/db/columns.ts";
 import type { Statement } from "../platform/db/sql.ts";
+import { logProblem } from "../platform/telemetry/log.ts";
 import type { Answer } from "./answer.ts";
 import type { Question } from "./question.ts";
 import { callsToApprove, type SuspendedTurn } from "./suspended-turns.ts";
@@ -21,7 +23,12 @@ export async function recordDecisions({ env, db }: Operation, { question, approv
 }
 
 /** Makes the calls that the team has approved, and returns the rounds of the turn with the outcomes of all calls. */
-export async function decidedRounds({ db, workspaceId }: Operation, turn: SuspendedTurn, tools: readonly Tool[]): Promise<ToolRound[]> {
+export async function decidedRounds(
+  { db, workspaceId }: Operation,
+  turn: SuspendedTurn,
+  tools: readonly Tool[],
+  signal: AbortSignal,
+): Promise<ToolRound[]> {
   const last = turn.rounds.at(-1)!;
   const calls = [...last.calls];
   for (const { id, at, tool: name, input, decision } of callsToApprove(turn)) {
@@ -30,6 +37,7 @@ export async function decidedRounds({ db, workspaceId }: Operation, turn: Suspen
       tools.find((tool) => tool.name === name),
       decision!,
       given,
+      signal,
     );
     calls[at] = { ...calls[at]!, call: { ...calls[at]!.call, input: JSON.stringify(given) }, outcome };
     if (called) await db.batch([setOutcome(db, workspaceId, id, called)]);
@@ -37,18 +45,26 @@ export async function decidedRounds({ db, workspaceId }: Operation, turn: Suspen
   return [...turn.rounds.slice(0, -1), { ...last, calls }];
 }
 
-/** Makes a call if the team has approved it. `called` says what the call did. */
+/** Makes a call if the team has approved it. `called` says what the call did. The outcome is undefined if the tool threw an error. */
 async function outcomeOf(
   tool: Tool | undefined,
   { status, reason }: Decision,
   input: Record<string, unknown>,
-): Promise<{ called?: ApprovalOutcome; outcome: ToolOutcome }> {
+  signal: AbortSignal,
+): Promise<{ called?: ApprovalOutcome; outcome: ToolOutcome | undefined }> {
   if (status === "declined") return { outcome: { kind: "note", text: `A colleague declined this call: ${reason} Nothing was done.` } };
   if (status === "expired") return { outcome: { kind: "note", text: "No colleague decided about this call in time. Nothing was done." } };
   if (!tool) return { called: "failed", outcome: { kind: "note", text: "The tool can no longer be called. Nothing was done." } };
-  const outcome = await (tool.runApproved?.(input) ?? tool.run(input, new AbortController().signal));
-  if (outcome.kind === "handed_off") return { called: "unknown", outcome };
-  return { called: outcome.kind === "data" ? "answered" : "failed", outcome };
+  try {
+    const outcome = await (tool.runApproved?.(input) ?? tool.run(input, signal));
+    if (outcome.kind === "handed_off") return { called: "unknown", outcome };
+    return { called: outcome.kind === "data" ? "answered" : "failed", outcome };
+  } catch (error) {
+    // An attempt that was given up has no outcome.
+    signal.throwIfAborted();
+    logProblem("tool_failure", { tool: tool.name, detail: describeFailure(error) });
+    return { called: "failed", outcome: undefined };
+  }
 }
 
 /**

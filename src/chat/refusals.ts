@@ -61,7 +61,7 @@ const START_NEW = "Leave conversation_id out to start a new one.";
 
 const ERRORS: Record<Exclude<SimpleRefusal, `${string}_not_found`>, [code: ErrorCode, message: string]> = {
   other_agent: ["conflict", `The conversation is with another agent. ${START_NEW}`],
-  other_channel: ["conflict", `The conversation was not started over the API. ${START_NEW}`],
+  other_channel: ["conflict", `The conversation has another channel than the question. ${START_NEW}`],
   other_user: ["conflict", `The conversation belongs to another user. ${START_NEW}`],
   conversation_full: [
     "plan_required",

@@ -93,7 +93,7 @@ export function resultsOf(c: AppContext, key: AnswerKey, results: readonly ToolR
  * Sends the results of tools, and waits for the whole answer. If the turn has ended, its answer is returned again.
  * @throws ApiError `validation_error` if results are unknown or missing; `not_found` if there is no such answer.
  */
-export async function wholeContinued(c: AppContext, sent: SentResults, { toError = refusalError }: AskOptions = {}) {
+export async function wholeContinued(c: AppContext, sent: SentResults, { toError = refusalError }: Pick<AskOptions, "toError"> = {}) {
   const { op, key, results, runsIn } = sent;
   const session = sessionOf(op, key.conversation_id);
   const { result, cost } = await session.continue({ answerId: key.message_id, results, runsIn }, c.get("requestId"));

@@ -284,9 +284,9 @@ export class ChatSession extends DurableObject<Env> {
     const blocking = others.find((turn) => !turn.approvals && turn.question.answerId !== question.answerId);
     if (blocking) {
       // The page of a visitor who writes again has lost the call. The caller of a rescued question was told that it will be answered.
-      const isEnded = !waitsForCaller(blocking, Date.now()) || blocking.question.clientTools?.runsIn === "browser" || attempt.isRescue;
-      if (!isEnded) return { outcome: "waits_for_tools" };
-      if (waitsForCaller(blocking, Date.now())) this.suspended.fail(blocking);
+      const isWaiting = waitsForCaller(blocking, Date.now());
+      if (isWaiting && blocking.question.clientTools?.runsIn !== "browser" && !attempt.isRescue) return { outcome: "waits_for_tools" };
+      if (isWaiting) this.suspended.fail(blocking);
       // The caller is gone, so nobody would run the caller's tools.
       const { clientTools: _clientTools, ...ended } = blocking.question;
       await this.runAttempt(ended, { number: 1, isHandOff: false, isRescue: true }, { meter: caller.meter });

@@ -94,7 +94,13 @@ function windowsFor({ messageLimit, isNew, nowMs }: Question): LimitWindow[] {
  * Leaves out fields that no statement uses, and adds the subject of a new conversation. Statements are compiled for each shape of their
  * values, and callers choose these shapes.
  */
-function storedPart({ filter: _filter, earlier: _earlier, clientTools: _clientTools, ...question }: Question): Question {
+function storedPart({
+  filter: _filter,
+  settings: _settings,
+  earlier: _earlier,
+  clientTools: _clientTools,
+  ...question
+}: Question): Question {
   return question.isNew ? { ...question, subject: question.subject ?? toSingleLine(question.message, SUBJECT_LENGTH) } : question;
 }
 
@@ -321,7 +327,7 @@ export async function finishTurn(
   const written = await db.batch([
     first,
     ...rest,
-    ...(isWaiting ? handOff(db, question, handoff, nowMs) : []),
+    ...(isWaiting ? handoffWrites(db, question, handoff, nowMs) : []),
     ...furtherWrites,
     ...(handoff?.reason === "model_failure" ? refundQuota(db, { ...question, nowMs }) : []),
   ]);
@@ -381,7 +387,7 @@ function addAnswer(db: Database, question: Question, given: FinishValues["answer
   return insertWhere(db, messages, answer, conversationExists(question)).onConflictDoNothing();
 }
 
-function handOff(db: Database, question: Question, handoff: NonNullable<Answer["handoff"]>, nowMs: number) {
+function handoffWrites(db: Database, question: Question, handoff: NonNullable<Answer["handoff"]>, nowMs: number) {
   const { isOff: _isOff, opensAtMs: opensAt, routingText, ...cause } = handoff;
   const { texts, language } = routingText;
   // Knowledge alone would not answer a question about a file.

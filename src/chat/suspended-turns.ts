@@ -128,7 +128,7 @@ export type Settlement =
 
 const PREFIX = "suspended:";
 
-/** The suspended turns of a conversation, in the storage of its object. At most one waits for its caller, because the next turn ends it or waits for it. */
+/** The suspended turns of a conversation, in the storage of its object. At most one waits for its caller, because the next question ends it or is refused. */
 export class SuspendedTurns {
   constructor(private readonly kv: SyncKvStorage) {}
 
@@ -166,6 +166,8 @@ export class SuspendedTurns {
     const settled = { outcome: "settled", question: turn.question } as const;
     if (!waitsForCaller(turn, Date.now())) return settled;
     const calls = awaitedCalls(turn);
+    // Results of an earlier round get the calls for which the turn waits now.
+    if (!results.some(({ tool_call_id: id }) => calls.some((call) => call.id === id))) return settled;
     const resultOf = ({ id }: { id: string }) => results.find(({ tool_call_id: given }) => given === id);
     const missing = calls.filter((call) => !resultOf(call));
     if (missing.length > 0) return { outcome: "missing_calls", ids: missing.map(({ id }) => id) };
@@ -204,14 +206,16 @@ export class SuspendedTurns {
     const { clientTools: _clientTools, ...asked } = turn.question;
     const question = { ...asked, isNew: false, answerId: newId(shardOf(turn.question.workspaceId), nowMs), nowMs };
     this.delete(turn.question.answerId);
+    // The visitor has read the text of the answer before it.
+    const rounds = turn.rounds.map((round) => ({ ...round, text: "" }));
     // The calls of the answer before it are in its rounds, and its journal is closed.
-    this.put({ ...turn, question, journaled: [], isSettled: true });
+    this.put({ ...turn, question, rounds, journaled: [], isSettled: true });
     return question;
   }
 
-  /** Ends the wait of a turn without results, because the visitor's page does not send them. */
+  /** Ends the wait of a turn without results. */
   fail(turn: SuspendedTurn): void {
-    this.put(withOutcomes(turn, () => ({ kind: "failed", note: "The page of the visitor did not run the tool.", text: "" })));
+    this.put(withOutcomes(turn, () => ({ kind: "failed", note: "The tool was not run.", text: "" })));
   }
 }
 

@@ -18,7 +18,7 @@ import type { HandoffReason } from "../platform/db/columns.ts";
 import type { Statement } from "../platform/db/sql.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { businessHoursOf } from "../workspaces/business-hours.ts";
-import { type Answer, continuing, failureAnswer, handOff, makeAnswer, type Team } from "./answer.ts";
+import { type Answer, continuing, failureAnswer, handoffAnswer, makeAnswer, type Team } from "./answer.ts";
 import { type Redaction, redactionOf } from "../redaction/redaction.ts";
 import { approvalWrites, decidedRounds, recordDecisions } from "./approved-calls.ts";
 import { builtInTools } from "./built-in-tools.ts";
@@ -243,7 +243,7 @@ export class TurnRunner {
   }
 
   private handOver(turn: OpenTurn, attempt: TurnAttempt, reason: HandoffReason): Promise<ChatAnswer> {
-    return this.storeAnswer(turn, attempt, handOff({ ...turn, question: attempt.question }, reason, 0));
+    return this.storeAnswer(turn, attempt, handoffAnswer({ ...turn, question: attempt.question }, reason, 0));
   }
 
   private async suspend(
@@ -275,7 +275,7 @@ export class TurnRunner {
       const approval = { id, agentId, messageId: answerId, tool, arguments: input, expiresAt: expiresAtMs };
       return createApproval(op.db, question, approval, Date.now());
     });
-    const answer = continuing(suspended.text ?? "", handOff({ ...turn, question }, "approval_required", 0));
+    const answer = continuing(suspended.text ?? "", handoffAnswer({ ...turn, question }, "approval_required", 0));
     return this.storeAnswer(turn, attempt, answer, requests);
   }
 
@@ -305,8 +305,8 @@ export class TurnRunner {
   }
 
   /** Returns the rounds with which the answer begins. Calls that the team has approved are made. */
-  private async rounds({ suspended, op }: TurnAttempt, tools: readonly Tool[]): Promise<ToolRound[] | undefined> {
-    return suspended && isDecided(suspended) ? decidedRounds(op, suspended, tools) : suspended?.rounds;
+  private async rounds({ suspended, op, signal }: TurnAttempt, tools: readonly Tool[]): Promise<ToolRound[] | undefined> {
+    return suspended && isDecided(suspended) ? decidedRounds(op, suspended, tools, signal) : suspended?.rounds;
   }
 
   /** Returns the agent's own tools, and starts the journal of their calls. */

@@ -16,8 +16,10 @@ import {
 } from "./search-store.ts";
 import { toIndexText, toMatch, toPhrases } from "./search-text.ts";
 
-/** A search in the texts of conversations, with the filters and the page. */
-export interface ConversationQuery extends ConversationFilter, Page {
+type IndexedFilters = "agentId" | "status" | "channel" | "sinceMs" | "assigneeId" | "isUnread";
+
+/** A search in the texts of conversations, with the filters that the index has and the page. */
+export interface ConversationQuery extends Pick<ConversationFilter, IndexedFilters>, Page {
   q: string;
 }
 

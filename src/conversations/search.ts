@@ -1,7 +1,7 @@
 import type { Operation } from "../platform/db/client.ts";
 import { conversationIndexOf } from "./conversation-index.ts";
 import type { ConversationQuery } from "./search-index.ts";
-import { listConversations, pageConversations } from "./list-store.ts";
+import { type ConversationFilter, listConversations, type OrderedPage, pageConversations } from "./list-store.ts";
 import { listContents } from "./search-store.ts";
 import { snippetOf, type SnippetPart, toPhrases } from "./search-text.ts";
 import type { ListedRow } from "./wire.ts";
@@ -19,11 +19,8 @@ interface Found {
   total: number;
 }
 
-/**
- * A search, or a list if `q` is missing. The index knows neither the visitor, the team, the priority and the snooze, nor `isUnassigned`
- * and the order: they work without `q` only.
- */
-type MaybeSearch = Omit<ConversationQuery, "q"> & { q?: string | undefined; isOldestFirst?: boolean | undefined };
+/** A search, or a list if `q` is missing. The order, and filters that the index does not have, work without `q` only. */
+type MaybeSearch = ConversationFilter & OrderedPage & { q?: string | undefined };
 
 /**
  * Reads one page of conversations by last activity, and the total. With `q`, the index finds them.

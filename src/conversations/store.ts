@@ -165,14 +165,13 @@ export const updateByTeam = compiled((db, workspaceId: string, conversationId: s
   const updatedAt = increasedTo(conversations.updatedAt, nowMs);
   const set = {
     ...(teamId !== undefined && { teamId }),
-    // A conversation that waits goes on to wait in another team.
+    // Without a team it no longer waits for a member. In another team it goes on waiting.
     ...(teamId === null && { queuedAt: null }),
     ...(priority !== undefined && { priority: sql`${priority}` }),
     ...(isQueued && { assigneeId: null, assigneeName: null, queuedAt: nowMs, passedOverId: sql`coalesce(${assigneeId}, ${passedOverId})` }),
-    ...([teamId, priority, isQueued].some((value) => value !== undefined) && { updatedAt }),
     ...(tags !== undefined && { tags }),
     ...(assignee !== undefined && { assigneeId: assignee?.id ?? null, assigneeName: assignee?.name ?? null }),
-    ...((tags !== undefined || assignee !== undefined) && { updatedAt }),
+    ...([tags, assignee, teamId, priority, isQueued].some((value) => value !== undefined) && { updatedAt }),
     ...(snoozedUntil !== undefined && { snoozedUntil }),
     ...(read !== undefined && { unreadCount: read ? 0 : sql`max(${conversations.unreadCount}, 1)` }),
   };

@@ -279,19 +279,15 @@ export const conversationQuery = cursorQuery
       .default("newest")
       .meta({ description: "Whether the list begins with the newest or the oldest activity. `oldest` cannot be combined with `q`." }),
   })
-  .refine(({ q, visitor_id: visitorId }) => !q || visitorId === undefined, {
-    ...valueErrorParams("send either q or visitor_id"),
-    path: ["visitor_id"],
-  })
-  .superRefine(({ q, ...query }, ctx) => {
+  .superRefine(({ q, order, ...query }, ctx) => {
     if (query.with_team && query.status !== undefined) addProblem(ctx, "send either with_team or status", "with_team");
-    for (const name of ["with_team", "unassigned", "team_id", "priority"] as const) {
-      if (q && query[name] !== undefined) addProblem(ctx, `send either q or ${name}`, name);
-    }
     if (query.unassigned && query.assignee_id !== undefined) addProblem(ctx, "send either unassigned or assignee_id", "unassigned");
-  })
-  .refine(({ q, snoozed }) => !q || snoozed === undefined, { ...valueErrorParams("send either q or snoozed"), path: ["snoozed"] })
-  .refine(({ q, order }) => !q || order === "newest", { ...valueErrorParams("a search has its newest activity first"), path: ["order"] });
+    if (!q) return;
+    for (const name of ["with_team", "unassigned", "team_id", "priority", "visitor_id", "snoozed"] as const) {
+      if (query[name] !== undefined) addProblem(ctx, `send either q or ${name}`, name);
+    }
+    if (order !== "newest") addProblem(ctx, "a search has its newest activity first", "order");
+  });
 
 export const MAX_SNOOZE_DAYS = 366;
 

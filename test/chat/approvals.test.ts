@@ -1,10 +1,10 @@
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { SuspendedTurn } from "../../src/chat/suspended-turns.ts";
 import { TurnRunner } from "../../src/chat/turn.ts";
 import { modelFor } from "../../src/grounded/engine.ts";
-import { createWorkspace, d1WithFailingBatches, envWith, listen, query, unfinishedIn } from "../harness.ts";
+import { createWorkspace, d1WithFailingBatches, envWith, learn, listen, query, unfinishedIn } from "../harness.ts";
 import { behaveAt, newHost, receivedBy } from "../outbound.ts";
 import type { Script } from "../stand-ins/openai.ts";
 import { createScriptedAgent } from "./scripted-agent.ts";
@@ -37,11 +37,13 @@ async function createFixture(
   scripts: [Script, ...Script[]] = [REFUND, PAID],
   tool: Record<string, unknown> = {},
   otherTools: readonly object[] = [],
+  knowledge?: string,
 ) {
   const host = newHost();
   await behaveAt(host, { headers: JSON_TYPE, body: '{"refund": "48 euros", "state": "on its way"}' });
   const fixture = await createScriptedAgent({ tools: [refund(host, tool), ...otherTools] }, scripts);
-  const { workspace, ask } = fixture;
+  const { workspace, agent, ask } = fixture;
+  if (knowledge !== undefined) await learn(workspace, agent.id, knowledge);
   const { body: told } = await ask({ message: "Please refund my order A1.", user: { id: "ann" } });
   const list = async (filter = "") => (await workspace.call("GET", `/approvals${filter}`)).body;
   const id: string = (await list()).data[0]?.id;
@@ -98,6 +100,29 @@ test("an approved call is made once, and the agent answers with its result", asy
   const other = await decide("decline", { reason: "Too late." });
   expect([other.status, other.body.error.code]).toEqual([409, "conflict"]);
   expect(await paid()).toBe(1);
+});
+
+test("an approved call whose secret cannot be read hands over at once", async () => {
+  const { decide, conversation, paid, list } = await createFixture([REFUND], { headers: { Authorization: "Bearer secret" } });
+  const key = env.ENCRYPTION_KEY;
+  onTestFinished(() => void Reflect.set(env, "ENCRYPTION_KEY", key));
+  Reflect.set(env, "ENCRYPTION_KEY", "another key");
+  await decide("approve");
+  await expect.poll(async () => (await conversation()).handoff, { timeout: 10_000 }).toMatchObject({ reason: "tool_failure" });
+  expect((await list()).data).toMatchObject([{ status: "approved", outcome: "failed" }]);
+  expect(await paid()).toBe(0);
+});
+
+test("the answer after an approval does not repeat what the visitor has read", async () => {
+  const read = "Refunds take five days, so I ask a colleague.";
+  const scripts: [Script, Script] = [{ text: [`@sources p1\n${read}`], ...REFUND }, PAID];
+  const { decide, answered } = await createFixture(scripts, {}, [], "# Refund of orders\n\nRefunds of orders take five days.");
+  await decide("approve");
+  expect((await answered()).messages.map(({ content }: { content: string }) => content)).toEqual([
+    "Please refund my order A1.",
+    `${read}\n\nA colleague takes over.`,
+    "Your refund of 48 euros is on its way.",
+  ]);
 });
 
 test("a member may change the arguments within the tool's schema", async () => {

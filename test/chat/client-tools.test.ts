@@ -93,6 +93,18 @@ test("results that are sent again get the same answer, and the model is not aske
   expect(await requests()).toHaveLength(2);
 });
 
+test("results of an earlier round that are sent again get the calls for which the answer waits now", async () => {
+  const { ask, sendResults, requests } = await createCanceller([calls("A1"), calls("B2", "C3"), CANCELLED]);
+  const { body: first } = await ask();
+  const { body: second } = await sendResults(first, resultsOf(first));
+  expect(second.required_action.tool_calls).toHaveLength(2);
+  const again = await sendResults(first, resultsOf(first));
+  expect([again.status, again.body]).toEqual([200, second]);
+  expect((await sendResults(first, [...resultsOf(first), resultsOf(second)[0]])).status).toBe(422);
+  expect((await sendResults(second, resultsOf(second))).body.answer).toBe("It is cancelled.");
+  expect(await requests()).toHaveLength(3);
+});
+
 test("a model may call tools again, and earlier rounds are not run twice", async () => {
   const host = newHost();
   await behaveAt(host, { headers: { "Content-Type": "application/json" }, body: '{"status":"packed"}' });
