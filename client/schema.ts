@@ -3519,7 +3519,7 @@ export interface Schemas {
     response_body: string | null;
     /** Whether the body was longer than what is kept of it. */
     response_truncated: boolean;
-    /** Why the attempt failed; null if it succeeded. */
+    /** Why the attempt failed; null if it succeeded. `endpoint_disabled`: nothing was sent, because the endpoint was disabled or the plan no longer includes webhooks. */
     error: "timeout" | "connection_failed" | "blocked_url" | "http_error" | "secret_unreadable" | "endpoint_disabled" | null;
     /** The address of the attempt. */
     url: string;
@@ -4033,7 +4033,7 @@ export interface Operations {
     };
     answer: Schemas["ConversationSummary"];
   };
-  /** Upload a file for a message. Send it as multipart/form-data, then name its id in the `attachments` of a question or a reply. The type is detected from the content, not from the name. A file that no message takes within 24 hours is deleted. It needs one of the scopes `conversations:write` and `chat:write`. Scope: `conversations:write`. */
+  /** Upload a file for a message. Send it as multipart/form-data, then name its id in the `attachments` of a question or a reply. The type is detected from the content, not from the name. A file that no message takes within 24 hours is deleted. It needs one of the scopes `conversations:write` and `chat:write`. Scope: `conversations:write` or `chat:write`. */
   uploadAttachment: {
     input: {
       body: Schemas["AttachmentUpload"];

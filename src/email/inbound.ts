@@ -47,13 +47,16 @@ const MAX_MAIL_BYTES = 10 * 1024 * 1024;
 const MAX_MAILS_PER_HOUR = 20;
 const MAX_NAME_LENGTH = 120;
 
-const NO_MAILBOX = "This mailbox does not exist.";
-const TOO_LARGE = "This mail is too large: send at most 10 MB, or a link.";
-const UNREADABLE = "This mail could not be read. Send it again as plain text.";
-const MANY_AUTHORS = "This mail names several senders, or none clearly. Send it from one address.";
-const UNAUTHENTICATED =
-  "This mail cannot be verified: neither SPF, DKIM nor DMARC confirms that it comes from its sender's domain. Ask your mail provider.";
-const MANY_TODAY = "This mailbox has received many mails from you or your organization today. Send it again tomorrow.";
+/** What the sender of a refused mail is told, by the reason. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  no_mailbox: "This mailbox does not exist.",
+  too_large: "This mail is too large: send at most 10 MB, or a link.",
+  unreadable: "This mail could not be read. Send it again as plain text.",
+  many_authors: "This mail names several senders, or none clearly. Send it from one address.",
+  unauthenticated:
+    "This mail cannot be verified: neither SPF, DKIM nor DMARC confirms that it comes from its sender's domain. Ask your mail provider.",
+  too_many_of_sender: "This mailbox has received many mails from you or your organization today. Send it again tomorrow.",
+};
 const UNAVAILABLE = "This mailbox does not accept mail at the moment. Try again later.";
 
 /** A mail to an agent. */
@@ -92,7 +95,13 @@ interface MailResult {
 export async function receiveMail(message: ForwardableEmailMessage, env: Env, nowMs = Date.now()): Promise<void> {
   const endOf = ({ reason, authentication, ...result }: MailResult) => ({ ...result, fields: { reason, authentication } });
   try {
-    await measureJob(env, { job: "inbound_email", messages: 1 }, (meter) => receive(message, env, meter, nowMs), endOf);
+    const { outcome, reason } = await measureJob(
+      env,
+      { job: "inbound_email", messages: 1 },
+      (meter) => receive(message, env, meter, nowMs),
+      endOf,
+    );
+    if (outcome === "refused") message.setReject(REFUSALS[reason!] ?? UNAVAILABLE);
   } catch (error) {
     throw withoutData(error);
   }
@@ -104,7 +113,7 @@ async function receive(message: ForwardableEmailMessage, env: Env, meter: Meter,
   const wanted = recipients.map(({ mailbox }) => mailbox);
   const [mailboxes] = await directory.batch([listMailboxes(directory, wanted)]);
   const mailbox = mailboxes.sort((a, b) => wanted.indexOf(a.address) - wanted.indexOf(b.address))[0];
-  if (!mailbox) return refuse(message, NO_MAILBOX, "no_mailbox");
+  if (!mailbox) return refusal("no_mailbox");
   const { workspaceId } = mailbox;
   const { tag } = recipients[wanted.indexOf(mailbox.address)]!;
   return { ...(await receiveAt({ op: newOperation(env, meter, workspaceId, nowMs), mailbox, tag }, message)), workspaceId };
@@ -112,21 +121,19 @@ async function receive(message: ForwardableEmailMessage, env: Env, meter: Meter,
 
 /** Receives a mail at a mailbox that exists. */
 async function receiveAt(target: Omit<IncomingMail, "mail" | "raw" | "sender">, message: ForwardableEmailMessage): Promise<MailResult> {
-  if (message.rawSize > MAX_MAIL_BYTES) return refuse(message, TOO_LARGE, "too_large");
+  if (message.rawSize > MAX_MAIL_BYTES) return refusal("too_large");
   const raw = new Uint8Array(await new Response(message.raw).arrayBuffer());
   const mail = await parseMail(raw);
-  if (!mail) return refuse(message, UNREADABLE, "unreadable");
+  if (!mail) return refusal("unreadable");
   const ignored = ignoreReason(mail, message.from, target.mailbox.address);
   if (ignored) return { outcome: "ignored", reason: ignored };
-  if (!hasSingleSender(mail)) return refuse(message, MANY_AUTHORS, "many_authors");
+  if (!hasSingleSender(mail)) return refusal("many_authors");
   const sender = { address: mail.from!.address!.trim(), name: toSingleLine(mail.from!.name, MAX_NAME_LENGTH) || null };
   // The results repeat the envelope's address, which in quotes could hold a further result.
   const authentication = isMailAddress(message.from) ? authenticationOf(mail, sender.address) : "fail";
   if (authentication === "unavailable") throw new Fault("The DNS of the sender's domain could not be queried");
-  if (authentication === "fail") return { ...refuse(message, UNAUTHENTICATED, "unauthenticated"), authentication };
-  const result = await acceptMail({ ...target, mail, raw, sender });
-  if (result.outcome === "refused") refuse(message, result.reason === "too_many_of_sender" ? MANY_TODAY : UNAVAILABLE, result.reason!);
-  return { ...result, authentication };
+  if (authentication === "fail") return { ...refusal("unauthenticated"), authentication };
+  return { ...(await acceptMail({ ...target, mail, raw, sender })), authentication };
 }
 
 /** Records the mail, and asks the agent unless too many mails were sent. A mail that is refused leaves no record. */
@@ -272,11 +279,6 @@ async function questionIds(workspaceId: string, mailKey: string, atMs: number) {
   const nextId = await seededIds(`email-ids/1\0${mailKey}`, atMs);
   const shard = shardOf(workspaceId);
   return { conversationId: nextId(shard), questionId: nextId(shard), answerId: nextId(shard), visitorId: nextId(shard) };
-}
-
-function refuse(message: ForwardableEmailMessage, text: string, reason: string): MailResult {
-  message.setReject(text);
-  return { outcome: "refused", reason };
 }
 
 /**

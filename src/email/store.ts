@@ -1,4 +1,4 @@
-import { and, eq, inArray, lt, not, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, lt, lte, not, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import {
   agents,
@@ -96,10 +96,14 @@ export function eraseThread(db: Database, conversationId: string) {
 
 // --- Outbound --------------------------------------------------------------------------------------------------------
 
+/** SQL condition: the mail is not being sent. */
+export function isUnleased(nowMs: number): SQL {
+  return or(isNull(emailOutbox.leaseUntil), lte(emailOutbox.leaseUntil, nowMs))!;
+}
+
 /** Leases a mail that is due. Returns it, unless another run holds the lease or the mail is being imported. */
 export function claimMail(db: Database, messageId: string, leaseUntilMs: number, nowMs: number) {
-  const isUnleased = sql`(${emailOutbox.leaseUntil} IS NULL OR ${emailOutbox.leaseUntil} <= ${nowMs})`;
-  const isFree = and(isUnleased, importCompleted(emailOutbox.workspaceId));
+  const isFree = and(isUnleased(nowMs), importCompleted(emailOutbox.workspaceId));
   return db
     .update(emailOutbox)
     .set({ leaseUntil: leaseUntilMs, attemptCount: sql`${emailOutbox.attemptCount} + 1` })
@@ -145,8 +149,7 @@ export function updateMail(db: Database, messageId: string, leaseUntilMs: number
 
 /** Due mails whose wake-up was lost or whose run was interrupted, with the workspaces in turn. */
 export function listDueMails(db: Database, beforeMs: number, nowMs: number, limit: number) {
-  const isUnleased = sql`coalesce(${emailOutbox.leaseUntil}, 0) <= ${nowMs}`;
-  const where = and(lt(emailOutbox.nextAttemptAt, beforeMs), isUnleased, importCompleted(emailOutbox.workspaceId));
+  const where = and(lt(emailOutbox.nextAttemptAt, beforeMs), isUnleased(nowMs), importCompleted(emailOutbox.workspaceId));
   return db
     .select({ messageId: emailOutbox.messageId })
     .from(emailOutbox)

@@ -116,15 +116,14 @@ memberRoutes.openapi(updateMemberRoute, async (c) => {
   const { role, scopes, ...own } = c.req.valid("json");
   const member = await openMember(c, c.req.valid("param").member_id);
   const isOwn = c.get("caller").key.member?.id === member.id;
-  if (!isOwn || role || scopes) requireManageable(c, member);
-  const roleChanges = role ? { role, scopes: scopes ?? [] } : scopes && { scopes };
-  if (role) requireManageable(c, { role, scopes: scopes ?? [] });
-  else if (scopes) {
-    if (member.role !== "custom") throw new ApiError("conflict", "Only a member with the role custom has scopes. Send the role as well.");
-    requireManageable(c, { role: "custom", scopes });
+  const granted = role ? { role, scopes: scopes ?? [] } : scopes && { scopes };
+  if (!isOwn || granted) requireManageable(c, member);
+  if (scopes && !role && member.role !== "custom") {
+    throw new ApiError("conflict", "Only a member with the role custom has scopes. Send the role as well.");
   }
-  const changes = Object.fromEntries(Object.entries({ ...own, ...roleChanges }).filter(([, value]) => value !== undefined));
-  return c.json(toMember(requireDone(await changeMember(operationOf(c), member, changes as MemberChanges))), 200);
+  if (granted) requireManageable(c, { role: member.role, ...granted });
+  const changes = { ...own, ...granted } as MemberChanges;
+  return c.json(toMember(requireDone(await changeMember(operationOf(c), member, changes))), 200);
 });
 
 const removeMemberRoute = createRoute({

@@ -1,6 +1,7 @@
-import { and, count, gt, inArray, isNull, lt, lte, min, or, type SQL, sql } from "drizzle-orm";
+import { and, count, gt, inArray, lt, lte, min, or, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { MAIL_REMEDIES } from "../email/outbound.ts";
+import { isUnleased as isMailUnleased } from "../email/store.ts";
 import type { Database } from "../platform/db/client.ts";
 import {
   conversations,
@@ -17,7 +18,7 @@ import { importCompleted, workspaceExists } from "../platform/db/sql.ts";
 import { isServedHere } from "../platform/db/placement.ts";
 import { isNextInTurn, WAITING, type WaitingRows } from "../platform/db/waiting.ts";
 import { HOUR_MS } from "../platform/time.ts";
-import { IS_SLOW } from "../webhooks/delivery-store.ts";
+import { isUnleased as isDeliveryUnleased, IS_SLOW } from "../webhooks/delivery-store.ts";
 
 /** Work that waits in D1, by kind. */
 export const WORK_KINDS = [
@@ -92,10 +93,12 @@ function waitingOf(kind: WorkKind, nowMs: number): WaitingKind {
       return { ...dueDeliveries(nowMs), filter: HAS_FAST_ENDPOINT };
     case "slow_deliveries":
       return { ...dueDeliveries(nowMs), filter: sql`NOT ${HAS_FAST_ENDPOINT}` };
-    case "mails": {
-      const isUnleased = or(isNull(emailOutbox.leaseUntil), lte(emailOutbox.leaseUntil, nowMs));
-      return { rows: WAITING.mails, id: emailOutbox.messageId, where: and(isUnleased, importCompleted(emailOutbox.workspaceId)) };
-    }
+    case "mails":
+      return {
+        rows: WAITING.mails,
+        id: emailOutbox.messageId,
+        where: and(isMailUnleased(nowMs), importCompleted(emailOutbox.workspaceId)),
+      };
     case "sources": {
       // Sources that wait to be read, or whose reader was interrupted.
       const isUnleased = or(sql`status = 'pending'`, lt(sources.leaseUntil, nowMs));
@@ -121,7 +124,7 @@ function dueDeliveries(nowMs: number): WaitingKind {
   return {
     rows: WAITING.deliveries,
     id: deliveries.id,
-    where: and(or(isNull(deliveries.leaseUntil), lt(deliveries.leaseUntil, nowMs)), importCompleted(deliveries.workspaceId)),
+    where: and(isDeliveryUnleased(nowMs), importCompleted(deliveries.workspaceId)),
     // The sweep moves `next_attempt_at` when it wakes a delivery, so one that was never tried waits since its creation.
     since: sql`iif(${deliveries.attemptCount} = 0, ${deliveries.createdAt}, ${deliveries.nextAttemptAt})`,
   };

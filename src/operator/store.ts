@@ -1,11 +1,9 @@
-import { and, desc, eq, inArray, isNull, lt, ne, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, isNull, lt, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
-import { agents, apiKeys, members, usagePeriods, visitorCounts, workspaceDirectory, workspaces } from "../platform/db/schema.ts";
+import { workspaceDirectory, workspaces } from "../platform/db/schema.ts";
 import { importCompleted, insertWhere, isWorkspace, jsonIds } from "../platform/db/sql.ts";
 import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
-import { COUNTED_PER_DAY } from "../workspaces/usage-limits.ts";
-import { redactionsSum } from "../workspaces/store.ts";
 
 type NewWorkspace = typeof workspaces.$inferInsert;
 
@@ -49,43 +47,6 @@ export function listWorkspaces(db: Database, workspaceIds: string[]) {
     .select()
     .from(workspaces)
     .where(and(inArray(workspaces.id, jsonIds(workspaceIds)), isNull(workspaces.deletedAt)));
-}
-
-/** Reads the usage of workspaces: the questions of a period, the sums over their agents and keys, and the counts of the day. */
-export function listUsage(db: Database, workspaceIds: string[], period: string, day: { sender: string; startMs: number }) {
-  const ids = jsonIds(workspaceIds);
-  const { flow, sender, startsAt, count } = visitorCounts;
-  return [
-    db
-      .select({ workspaceId: usagePeriods.workspaceId, messages: usagePeriods.messages, redactions: redactionsSum.as("redactions") })
-      .from(usagePeriods)
-      .where(and(sql`${usagePeriods.workspaceId} IN ${ids}`, eq(usagePeriods.period, period))),
-    db
-      .select({
-        workspaceId: agents.workspaceId,
-        answers: sql<number>`sum(${agents.answersCount})`.as("answers"),
-        mostTextBytes: sql<number>`max(${agents.textBytes})`.as("most_text_bytes"),
-      })
-      .from(agents)
-      .where(sql`${agents.workspaceId} IN ${ids}`)
-      .groupBy(agents.workspaceId),
-    db
-      .select({ workspaceId: apiKeys.workspaceId, keys: sql<number>`count(*)`.as("keys") })
-      .from(apiKeys)
-      .where(and(sql`${apiKeys.workspaceId} IN ${ids}`, isNull(apiKeys.revokedAt)))
-      .groupBy(apiKeys.workspaceId),
-    db
-      .select({ workspaceId: visitorCounts.workspaceId, flow, count })
-      .from(visitorCounts)
-      .where(
-        and(sql`${visitorCounts.workspaceId} IN ${ids}`, inArray(flow, COUNTED_PER_DAY), eq(startsAt, day.startMs), eq(sender, day.sender)),
-      ),
-    db
-      .select({ workspaceId: members.workspaceId, members: sql<number>`count(*)`.as("members") })
-      .from(members)
-      .where(and(sql`${members.workspaceId} IN ${ids}`, ne(members.status, "removed")))
-      .groupBy(members.workspaceId),
-  ] as const;
 }
 
 /**

@@ -6,10 +6,9 @@ import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createStrictRouter } from "../platform/http/router.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { monthOf } from "../platform/time.ts";
-import { ALL_SENDERS, startOfDay } from "../workspaces/usage-limits.ts";
-import { usageCounts } from "../workspaces/wire.ts";
+import { listUsage } from "../workspaces/store.ts";
+import { usageOf } from "../workspaces/wire.ts";
 import { openWorkspace } from "./auth.ts";
-import { listUsage } from "./store.ts";
 import { periodQuery, toWorkspaceUsage, type WorkspaceRow, workspaceUsagePageSchema, workspaceUsageSchema } from "./wire.ts";
 import { pageWorkspaces } from "./workspaces.ts";
 
@@ -28,7 +27,7 @@ usageRoutes.openapi(get, async (c) => {
   const nowMs = Date.now();
   const { period = monthOf(nowMs) } = c.req.valid("query");
   const { workspace } = await openWorkspace(c, get, c.req.valid("param").workspace_id);
-  const [used] = await usageOf(c.env, c.get("meter"), [workspace], period, nowMs);
+  const [used] = await readUsage(c.env, c.get("meter"), [workspace], period, nowMs);
   return c.json(toWorkspaceUsage(used!, period), 200);
 });
 
@@ -45,7 +44,7 @@ usageRoutes.openapi(list, async (c) => {
   const nowMs = Date.now();
   const { period = monthOf(nowMs), ...page } = c.req.valid("query");
   const { rows, total } = await pageWorkspaces(c.env, c.get("meter"), page);
-  const used = await usageOf(c.env, c.get("meter"), rows, period, nowMs);
+  const used = await readUsage(c.env, c.get("meter"), rows, period, nowMs);
   return c.json(
     toPage(
       used.map((one) => toWorkspaceUsage(one, period)),
@@ -57,22 +56,18 @@ usageRoutes.openapi(list, async (c) => {
 });
 
 /** Reads the usage of workspaces in one trip to each database: the questions of a billing period, and everything else as it is now. */
-async function usageOf(env: Env, meter: Meter, rows: WorkspaceRow[], period: string, nowMs: number) {
-  const pages = await Promise.all(
-    groupByDatabase(env, rows, ({ id }) => id, meter).map(({ db, rows: group }) => {
-      const ids = group.map(({ id }) => id);
-      return db.batch(listUsage(db, ids, period, { sender: ALL_SENDERS, startMs: startOfDay(nowMs) }));
-    }),
-  );
-  const [questions, ofAgents] = [pages.flatMap(([own]) => own), pages.flatMap(([, own]) => own)];
-  const [keys, counts] = [pages.flatMap(([, , own]) => own), pages.flatMap(([, , , own]) => own)];
-  const members = pages.flatMap(([, , , , own]) => own);
-  return rows.map((workspace) => {
-    const isOwn = ({ workspaceId }: { workspaceId: string }) => workspaceId === workspace.id;
-    const { agentsCount: agents, sourcesCount: sources, pagesCount: pages, deliveryLogBytes, attachmentBytes } = workspace;
-    const ofWorkspace = { agents, sources, pages, deliveryLogBytes, attachmentBytes };
-    const found = { ...questions.find(isOwn), ...ofWorkspace, ...ofAgents.find(isOwn), ...keys.find(isOwn) };
-    const usage = usageCounts({ ...found, ...members.find(isOwn) }, counts.filter(isOwn));
-    return { workspace, usage };
+async function readUsage(env: Env, meter: Meter, rows: WorkspaceRow[], period: string, nowMs: number) {
+  const groups = groupByDatabase(env, rows, ({ id }) => id, meter).map(async ({ db, rows: group }) => {
+    const found = await db.batch(
+      listUsage(
+        db,
+        group.map(({ id }) => id),
+        period,
+        nowMs,
+      ),
+    );
+    return group.map((workspace) => [workspace.id, usageOf(workspace, found)] as const);
   });
+  const usages = new Map((await Promise.all(groups)).flat());
+  return rows.map((workspace) => ({ workspace, usage: usages.get(workspace.id)! }));
 }

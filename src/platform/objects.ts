@@ -5,8 +5,9 @@ import { shardOf } from "./db/ids.ts";
 import { type Jurisdiction, jurisdictionOf, type Location, type Region } from "./db/regions.ts";
 
 /*
- * All Durable Objects are addressed here. An object is created by its first call, near the caller by default, and never moves:
- * so each call names the region of its workspace's database.
+ * The Durable Objects of workspaces are addressed here. An object is created by its first call, near the caller by default, and never
+ * moves: so each call names the region of its workspace's database. Only the objects of sign-ins (members/links.ts, console/session.ts)
+ * belong near the person, whatever the region.
  */
 
 type Namespace<Type extends Rpc.DurableObjectBranded | undefined> = DurableObjectNamespace<Type>;

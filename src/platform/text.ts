@@ -63,3 +63,25 @@ export function anonIdForEmail(email: string): string {
 export function emailOfAnonId(anonId: string): string | undefined {
   return anonId.startsWith(EMAIL_PREFIX) ? normalizeEmail(anonId.slice(EMAIL_PREFIX.length)) : undefined;
 }
+
+/**
+ * Returns the number of letters to insert, delete or replace, or of neighbours to swap, that turn one text into the other
+ * (Damerau-Levenshtein distance), or `limit` + 1 where it is larger.
+ */
+export function editDistance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) > limit) return limit + 1;
+  let rowBeforeLast: number[] = [];
+  let lastRow = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const isSame = a[i - 1] === b[j - 1];
+      let cost = Math.min(lastRow[j]! + 1, row[j - 1]! + 1, lastRow[j - 1]! + (isSame ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, rowBeforeLast[j - 2]! + 1);
+      row.push(cost);
+    }
+    if (Math.min(...row) > limit) return limit + 1;
+    [rowBeforeLast, lastRow] = [lastRow, row];
+  }
+  return lastRow[b.length]!;
+}

@@ -78,11 +78,6 @@ export function finishErasure(db: Database, id: string, expiresAt: number | null
   ] as const;
 }
 
-/** Deletes up to `limit` expired records of erasures. */
-export function pruneErasureRecords(db: Database, nowMs: number, limit: number) {
-  return deleteSome(db, auditLog, and(lt(auditLog.expiresAt, nowMs), importCompleted(auditLog.workspaceId)), limit);
-}
-
 /**
  * Deletes up to `limit` rows of each kind that belong to these conversations, and each conversation that has no rows left. The files are
  * only detached. Files and messages follow when a conversation has nothing else left, so that one that is kept after all has its whole

@@ -33,11 +33,7 @@ const TRACES_PER_PAGE = 100;
 const FIRST_MESSAGES = 20;
 
 /** Yields the wire records of all data about a person, as the pieces of one JSON document, and records the export in the audit log. */
-export async function* exportPerson(
-  op: AuditedOperation,
-  person: PersonIdentifier,
-  addAddresses: AddAddresses = async (messages) => [...messages],
-): AsyncGenerator<string> {
+export async function* exportPerson(op: AuditedOperation, person: PersonIdentifier, addAddresses: AddAddresses): AsyncGenerator<string> {
   const { db, workspaceId, nowMs } = op;
   const [visitors, members] = await db.batch([
     listVisitors(db, workspaceId, person),

@@ -27,7 +27,7 @@ import { sendWakeUps, WAKE_UP_TIMEOUT_MS } from "../platform/queue.ts";
 import type { Meter } from "../platform/telemetry/meter.ts";
 import { DAY_MS, MINUTE_MS } from "../platform/time.ts";
 import { resumeErasure } from "../privacy/erase.ts";
-import { listUnfinishedErasures, pruneErasureRecords } from "../privacy/erasure-store.ts";
+import { listUnfinishedErasures } from "../privacy/erasure-store.ts";
 import { claimDueWorkspaces } from "../privacy/retention-store.ts";
 import { PRUNE_INTERVAL_MS, type PruneMessage } from "../privacy/retention.ts";
 import { listLogErasures } from "../webhooks/endpoint-store.ts";
@@ -35,6 +35,7 @@ import { continueLogErasure } from "../webhooks/endpoints.ts";
 import { assignQueued, listQueued, listSilent, reassignSilent, SILENT_ASSIGNEES } from "../routing/sweep.ts";
 import { pruneLog, rescueOrphanedDeliveries, wakeOrphanedDeliveries } from "../webhooks/sweep.ts";
 import { pruneCounts } from "../workspaces/usage-limit-store.ts";
+import { pruneAuditLog } from "../workspaces/audit-store.ts";
 
 /** How many rows of each task one run handles in a database. The next run, a minute later, continues. */
 const MAX_PER_RUN = 100;
@@ -129,7 +130,7 @@ export function listPrunes(db: Database, nowMs: number): Group[] {
     [pruneInboundEmails(db, nowMs - EMAIL_DEDUPLICATION_MS, MAX_PRUNED_PER_RUN)],
     [pruneKeys(db, nowMs - KEY_LIFETIME_MS, MAX_PRUNED_PER_RUN)],
     pruneAudit(db, nowMs),
-    [pruneErasureRecords(db, nowMs, MAX_PRUNED_PER_RUN)],
+    [pruneAuditLog(db, nowMs, MAX_PRUNED_PER_RUN)],
     [eraseExpiredSessions(db, nowMs, MAX_PRUNED_PER_RUN)],
     [eraseExpiredApplications(db, nowMs, MAX_PRUNED_PER_RUN)],
     [eraseExpiredRecords(db, nowMs, MAX_PRUNED_PER_RUN)],

@@ -160,7 +160,7 @@ async function cancelUnsendable(
   const unsendable = idsOf(leased).filter((id) => !sendableIds.has(id));
   if (unsendable.length > 0) {
     await db.batch(cancelLeasedDeliveries(db, unsendable, lease.untilMs, lease.nowMs));
-    log("webhook_deliveries_given_up", { error: "endpoint_disabled", delivery_ids: unsendable });
+    log("webhook_deliveries_given_up", { delivery_ids: unsendable });
   }
   return sendable;
 }
@@ -177,9 +177,13 @@ async function readAgain(run: BatchRun, { id, workspaceId }: SendableDelivery, l
     const [delivery] = await cancelUnsendable(db, leased, payloads, { ...lease, nowMs: run.now() });
     return delivery;
   } catch (error) {
-    logProblem("delivery_sender_failed", { workspace_id: workspaceId, delivery_id: id }, error);
+    logInterrupted({ id, workspaceId }, error);
     return undefined;
   }
+}
+
+function logInterrupted({ id, workspaceId }: { id: string; workspaceId: string }, error: unknown): void {
+  logProblem("delivery_sender_failed", { workspace_id: workspaceId, delivery_id: id }, error);
 }
 
 /** The delivery with everything that is needed to send it; undefined when it may not be sent. A disabled endpoint still gets tests. */
@@ -221,7 +225,8 @@ async function sendOneByOne(run: BatchRun, limiter: EndpointLimiter<SendableDeli
     if (state === "running") {
       limiter.block(delivery);
       const db = dbFor(run.env, delivery.id, run.meter);
-      await db.batch([markEndpointSlow(db, delivery.webhookId)]);
+      // Without the mark, the next batch waits for the endpoint once more.
+      await db.batch([markEndpointSlow(db, delivery.webhookId)]).catch((error: unknown) => logInterrupted(delivery, error));
       return;
     }
     limiter.finish(delivery);

@@ -120,13 +120,9 @@ export function cancelLeasedDeliveries(db: Database, ids: readonly string[], lea
 
 /** Cancels the pending deliveries of a disabled endpoint. One that is leased is left to the run that holds the lease. */
 export function cancelPendingDeliveries(db: Database, workspaceId: string, webhookId: string, nowMs: number) {
-  const isCancelled = and(
-    eq(deliveries.workspaceId, workspaceId),
-    eq(deliveries.webhookId, webhookId),
-    IS_PENDING,
-    isUnleased(nowMs),
-    sql`EXISTS (SELECT 1 FROM ${webhookEndpoints} WHERE id = ${webhookId} AND NOT enabled)`,
-  );
+  // NULL while the endpoint is enabled, so that no delivery is read.
+  const disabled = sql`(SELECT id FROM ${webhookEndpoints} WHERE id = ${webhookId} AND NOT enabled)`;
+  const isCancelled = and(eq(deliveries.workspaceId, workspaceId), eq(deliveries.webhookId, disabled), IS_PENDING, isUnleased(nowMs));
   // The order makes both statements select the same deliveries.
   const first = db.select({ id: deliveries.id }).from(deliveries).where(isCancelled).orderBy(deliveries.id).limit(MAX_CANCELLED);
   return cancelDeliveries(db, sql`${deliveries.id} IN ${first}`, nowMs);
@@ -299,7 +295,7 @@ function isLeased(isDelivery: SQL, leaseUntil: number | null): SQL {
 }
 
 /** SQL condition: the delivery was never claimed, or its lease has expired. */
-function isUnleased(nowMs: number): SQL {
+export function isUnleased(nowMs: number): SQL {
   return or(isNull(deliveries.leaseUntil), lt(deliveries.leaseUntil, nowMs))!;
 }
 

@@ -235,7 +235,10 @@ const attemptSchema = z
     error: z
       .enum([...ATTEMPT_ERRORS, "endpoint_disabled"])
       .nullable()
-      .meta({ description: "Why the attempt failed; null if it succeeded." }),
+      .meta({
+        description:
+          "Why the attempt failed; null if it succeeded. `endpoint_disabled`: nothing was sent, because the endpoint was disabled or the plan no longer includes webhooks.",
+      }),
     url: z.string().meta({ description: "The address of the attempt.", example: "https://hooks.example.com/support" }),
   })
   .openapi("DeliveryAttempt");

@@ -12,7 +12,7 @@ import {
   webhookEndpoints,
   workspaces,
 } from "../platform/db/schema.ts";
-import { IF_CHANGED, insertWhere, type Page } from "../platform/db/sql.ts";
+import { deleteSome, IF_CHANGED, importCompleted, insertWhere, type Page } from "../platform/db/sql.ts";
 import { DAY_MS } from "../platform/time.ts";
 
 /** What the audit log of a workspace records. */
@@ -157,4 +157,9 @@ function conditions(workspaceId: string, { action, actor, sinceMs }: AuditFilter
       : or(eq(auditLog.actor, `member/${actor}`), eq(auditLog.actor, `key/${actor}`), eq(auditLog.actor, actor)),
     sinceMs === undefined ? undefined : gte(auditLog.id, firstIdAt(sinceMs)),
   ];
+}
+
+/** Deletes up to `limit` entries that have expired. */
+export function pruneAuditLog(db: Database, nowMs: number, limit: number) {
+  return deleteSome(db, auditLog, and(lt(auditLog.expiresAt, nowMs), importCompleted(auditLog.workspaceId)), limit);
 }

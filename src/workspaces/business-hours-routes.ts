@@ -43,9 +43,8 @@ const updateRoute = createRoute({
 });
 
 businessHoursRoutes.openapi(updateRoute, async (c) => {
-  const changes = c.req.valid("json");
+  const changes = c.req.valid("json") as Partial<BusinessHours>;
   const { db, workspaceId, nowMs } = operationOf(c);
-  const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
-  const [[changed]] = await db.batch([updateBusinessHours(db, workspaceId, given)]);
+  const [[changed]] = await db.batch([updateBusinessHours(db, workspaceId, changes)]);
   return c.json(toBusinessHours(changed?.stored ?? {}, nowMs), 200);
 });

@@ -1,11 +1,11 @@
 import { createRoute } from "@hono/zod-openapi";
+import { notFound } from "../platform/http/errors.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { monthOf } from "../platform/time.ts";
 import { needsScope, operationOf } from "./checks.ts";
-import { listCountsToday } from "./usage-limit-store.ts";
-import { findUsage } from "./store.ts";
-import { meSchema, toUsage, usageCounts, usageSchema } from "./wire.ts";
+import { findWorkspace, listUsage } from "./store.ts";
+import { meSchema, toUsage, usageOf, usageSchema } from "./wire.ts";
 
 export const accountRoutes = createRouter("Account");
 
@@ -38,6 +38,7 @@ const getUsage = createRoute({
 accountRoutes.openapi(getUsage, async (c) => {
   const { workspace } = c.get("caller");
   const { db, workspaceId, nowMs } = operationOf(c);
-  const [[used], counts] = await db.batch([findUsage(db, workspaceId, monthOf(nowMs)), listCountsToday(db, workspaceId, nowMs)]);
-  return c.json(toUsage(workspace.plan, workspace.limits, usageCounts(used ?? {}, counts), nowMs), 200);
+  const [[row], ...found] = await db.batch([findWorkspace(db, workspaceId), ...listUsage(db, [workspaceId], monthOf(nowMs), nowMs)]);
+  if (!row) throw notFound("workspace");
+  return c.json(toUsage(workspace.plan, workspace.limits, usageOf(row, found), nowMs), 200);
 });

@@ -1,47 +1,59 @@
-import { and, count, desc, eq, gt, isNull, lt, ne, or, type SQL, sql } from "drizzle-orm";
+import { and, count, desc, eq, gt, inArray, isNull, lt, ne, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { compiled } from "../platform/db/compiled.ts";
 import { PLAN_NAMES } from "../platform/db/columns.ts";
-import { agents, apiKeys, applications, members, memberSessions, signInSettings, usagePeriods, workspaces } from "../platform/db/schema.ts";
-import { findOwn, insertWhere, isOwn, isWorkspace, workspaceExists } from "../platform/db/sql.ts";
+import {
+  agents,
+  apiKeys,
+  applications,
+  members,
+  memberSessions,
+  signInSettings,
+  usagePeriods,
+  visitorCounts,
+  workspaces,
+} from "../platform/db/schema.ts";
+import { findOwn, insertWhere, isOwn, isWorkspace, jsonIds, workspaceExists } from "../platform/db/sql.ts";
 import { type Limits, limitsOf } from "./plans.ts";
 import { ALL_SCOPES, type Scope } from "./scopes.ts";
+import { ALL_SENDERS, COUNTED_PER_DAY, startOfDay } from "./usage-limits.ts";
 
-/** SQL: how often text was masked in a period, of `usage_periods`. */
-export const redactionsSum = sql<number>`(SELECT coalesce(sum(value), 0) FROM json_each(${usagePeriods.redactions}))`;
-
-/** Reads the number of a workspace's records of each kind, and of its questions in a period. */
-export const findUsage = compiled((db, workspaceId: string, period: string) => {
-  const sums = db
-    .select({
-      answers: sql<number>`coalesce(sum(${agents.answersCount}), 0)`.as("answers"),
-      mostTextBytes: sql<number>`coalesce(max(${agents.textBytes}), 0)`.as("most_text_bytes"),
-    })
-    .from(agents)
-    .where(eq(agents.workspaceId, workspaceId))
-    .as("sums");
-  const asked = sql`SELECT messages FROM ${usagePeriods} WHERE workspace_id = ${workspaceId} AND period = ${period}`;
-  const redacted = sql`SELECT ${redactionsSum} FROM ${usagePeriods} WHERE workspace_id = ${workspaceId} AND period = ${period}`;
-  const active = sql`SELECT count(*) FROM ${apiKeys} WHERE workspace_id = ${workspaceId} AND revoked_at IS NULL`;
-  const team = sql`SELECT count(*) FROM ${members} WHERE workspace_id = ${workspaceId} AND status <> 'removed'`;
-  return db
-    .select({
-      messages: sql<number>`coalesce((${asked}), 0)`.as("messages"),
-      redactions: sql<number>`coalesce((${redacted}), 0)`.as("redactions"),
-      agents: workspaces.agentsCount,
-      sources: workspaces.sourcesCount,
-      pages: workspaces.pagesCount,
-      answers: sums.answers,
-      mostTextBytes: sums.mostTextBytes,
-      keys: sql<number>`(${active})`.as("keys"),
-      members: sql<number>`(${team})`.as("members"),
-      deliveryLogBytes: workspaces.deliveryLogBytes,
-      attachmentBytes: workspaces.attachmentBytes,
-    })
-    .from(workspaces)
-    .innerJoin(sums, sql`TRUE`)
-    .where(eq(workspaces.id, workspaceId));
-});
+/** Lists what workspaces use: the questions of a period, the sums over their agents, and their keys, counts of the UTC day and members. */
+export function listUsage(db: Database, workspaceIds: string[], period: string, nowMs: number) {
+  const ids = jsonIds(workspaceIds);
+  const { flow, sender, startsAt, count } = visitorCounts;
+  const redactions = sql<number>`(SELECT coalesce(sum(value), 0) FROM json_each(${usagePeriods.redactions}))`;
+  const today = and(inArray(flow, COUNTED_PER_DAY), eq(startsAt, startOfDay(nowMs)), eq(sender, ALL_SENDERS));
+  return [
+    db
+      .select({ workspaceId: usagePeriods.workspaceId, messages: usagePeriods.messages, redactions: redactions.as("redactions") })
+      .from(usagePeriods)
+      .where(and(sql`${usagePeriods.workspaceId} IN ${ids}`, eq(usagePeriods.period, period))),
+    db
+      .select({
+        workspaceId: agents.workspaceId,
+        answers: sql<number>`sum(${agents.answersCount})`.as("answers"),
+        mostTextBytes: sql<number>`max(${agents.textBytes})`.as("most_text_bytes"),
+      })
+      .from(agents)
+      .where(sql`${agents.workspaceId} IN ${ids}`)
+      .groupBy(agents.workspaceId),
+    db
+      .select({ workspaceId: apiKeys.workspaceId, keys: sql<number>`count(*)`.as("keys") })
+      .from(apiKeys)
+      .where(and(sql`${apiKeys.workspaceId} IN ${ids}`, isNull(apiKeys.revokedAt)))
+      .groupBy(apiKeys.workspaceId),
+    db
+      .select({ workspaceId: visitorCounts.workspaceId, flow, count })
+      .from(visitorCounts)
+      .where(and(sql`${visitorCounts.workspaceId} IN ${ids}`, today)),
+    db
+      .select({ workspaceId: members.workspaceId, members: sql<number>`count(*)`.as("members") })
+      .from(members)
+      .where(and(sql`${members.workspaceId} IN ${ids}`, ne(members.status, "removed")))
+      .groupBy(members.workspaceId),
+  ] as const;
+}
 
 /**
  * SQL: a limit of a workspace, by its plan or the operator's override (`limitsOf` in SQL). A condition is 0 or 1.

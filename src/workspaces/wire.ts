@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { MEMBER_ROLES, type Plan, PLAN_NAMES } from "../platform/db/columns.ts";
+import type { workspaces } from "../platform/db/schema.ts";
 import { timestamp, toTimestamp, uuid } from "../platform/http/fields.ts";
 import { type Limits, periodBounds, toMegabytes } from "./plans.ts";
 import { SCOPES } from "./scopes.ts";
@@ -123,32 +124,26 @@ export const usageSchema = z
 
 type Usage = z.infer<typeof usageSchema>;
 
-/** Usage as queries find it. A count that is not found is 0. */
-type FoundUsage = Partial<
-  Record<
-    | "messages"
-    | "redactions"
-    | "agents"
-    | "sources"
-    | "pages"
-    | "answers"
-    | "mostTextBytes"
-    | "keys"
-    | "members"
-    | "deliveryLogBytes"
-    | "attachmentBytes",
-    number
-  >
->;
+/** Rows of several workspaces. */
+type Rows<Columns> = readonly ({ workspaceId: string } & Columns)[];
 
-/** Returns a workspace's usage. @param counts those of today. */
-export function usageCounts(found: FoundUsage, counts: readonly { flow: string; count: number }[]): Usage["usage"] {
-  const { messages = 0, redactions = 0, agents = 0, sources = 0, pages = 0, answers = 0 } = found;
-  const { mostTextBytes = 0, keys = 0, members = 0, deliveryLogBytes = 0, attachmentBytes = 0 } = found;
-  const today = (flow: string) => counts.find((row) => row.flow === flow)?.count ?? 0;
+/** What `listUsage` finds. */
+type FoundUsage = readonly [
+  questions: Rows<{ messages: number; redactions: number }>,
+  agents: Rows<{ answers: number; mostTextBytes: number }>,
+  keys: Rows<{ keys: number }>,
+  today: Rows<{ flow: string; count: number }>,
+  members: Rows<{ members: number }>,
+];
+
+/** Returns the usage of a workspace. */
+export function usageOf(workspace: typeof workspaces.$inferSelect, [questions, agents, keys, counts, members]: FoundUsage): Usage["usage"] {
+  const isOwn = ({ workspaceId }: { workspaceId: string }) => workspaceId === workspace.id;
+  const [asked, ofAgents] = [questions.find(isOwn), agents.find(isOwn)];
+  const today = (flow: string) => counts.find((row) => isOwn(row) && row.flow === flow)?.count ?? 0;
   return {
-    messages,
-    redactions,
+    messages: asked?.messages ?? 0,
+    redactions: asked?.redactions ?? 0,
     visitor_messages_today: today("messages"),
     leads_today: today("leads"),
     visitor_attachments_today: today("attachments"),
@@ -156,16 +151,16 @@ export function usageCounts(found: FoundUsage, counts: readonly { flow: string; 
     evaluation_cases_today: today("evaluation_cases"),
     erasures_today: today("erasures"),
     syncs_today: today("syncs"),
-    agents,
-    api_keys: keys,
-    members,
-    sources,
-    pages,
-    answers,
-    knowledge_mb_per_agent: toMegabytes(mostTextBytes),
+    agents: workspace.agentsCount,
+    api_keys: keys.find(isOwn)?.keys ?? 0,
+    members: members.find(isOwn)?.members ?? 0,
+    sources: workspace.sourcesCount,
+    pages: workspace.pagesCount,
+    answers: ofAgents?.answers ?? 0,
+    knowledge_mb_per_agent: toMegabytes(ofAgents?.mostTextBytes ?? 0),
     deliveries_today: today("deliveries"),
-    delivery_log_mb: toMegabytes(deliveryLogBytes),
-    attachments_mb: toMegabytes(attachmentBytes),
+    delivery_log_mb: toMegabytes(workspace.deliveryLogBytes),
+    attachments_mb: toMegabytes(workspace.attachmentBytes),
   };
 }
 

@@ -25,7 +25,7 @@ test("a person with many conversations is exported completely, in few round trip
   const meter = new Meter();
   let text = "";
   const op = { ...newOperation(env, meter, workspace.id), actor: "operator" };
-  for await (const piece of exportPerson(op, { type: "external_id", value: "u-1" })) text += piece;
+  for await (const piece of exportPerson(op, { type: "external_id", value: "u-1" }, async (messages) => [...messages])) text += piece;
   const { conversations } = JSON.parse(text) as { conversations: { id: string; messages: { content: string }[] }[] };
   const contents = new Map(conversations.map(({ id, messages }) => [id, messages.map(({ content }) => content)]));
   expect(contents.size).toBe(LENGTHS.length + 1);

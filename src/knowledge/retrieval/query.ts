@@ -5,6 +5,7 @@ import { type Token, tokens } from "../../text/terms.ts";
 import { type LanguageWords, wordsOf } from "../../text/word-forms.ts";
 import { cosine, RELATED_COSINE, wordVector } from "../../text/word-vectors.ts";
 import { phrasesIn, synonymsOf } from "./synonyms.ts";
+import { editDistance } from "../../platform/text.ts";
 
 /** The term statistics of an index, whose documents are chunks or curated questions. */
 export interface Vocabulary {
@@ -287,25 +288,6 @@ function editsOfBeginning(term: string): string[] {
 function differsInEnding(a: string, b: string): boolean {
   const [short, long] = a.length < b.length ? [a, b] : [b, a];
   return short.length >= MIN_CORRECTED_LENGTH && long.length - short.length <= MAX_ENDING_LENGTH && long.startsWith(short);
-}
-
-/** Damerau-Levenshtein distance (a transposition is one edit), or `limit` + 1 where it is larger. */
-function editDistance(a: string, b: string, limit: number): number {
-  if (Math.abs(a.length - b.length) > limit) return limit + 1;
-  let rowBeforeLast: number[] = [];
-  let lastRow = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const isSame = a[i - 1] === b[j - 1];
-      let cost = Math.min(lastRow[j]! + 1, row[j - 1]! + 1, lastRow[j - 1]! + (isSame ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, rowBeforeLast[j - 2]! + 1);
-      row.push(cost);
-    }
-    if (Math.min(...row) > limit) return limit + 1;
-    [rowBeforeLast, lastRow] = [lastRow, row];
-  }
-  return lastRow[b.length]!;
 }
 
 // --- Follow-up questions ---

@@ -13,7 +13,7 @@ export interface OutgoingRequest {
   url: string;
   /** WEBHOOK_POLICY or CRAWLER_POLICY. */
   policy: UrlPolicy;
-  method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   userAgent: string;
   headers?: Record<string, string>;
   body?: string | Uint8Array;
@@ -21,7 +21,7 @@ export interface OutgoingRequest {
   timeoutMs: number;
   /** How much of the response body is read, decompressed. */
   maxResponseBytes: number;
-  /** How many redirects are followed, each checked like the first URL; 0 by default. For GET and HEAD only. */
+  /** How many redirects are followed, each checked like the first URL; 0 by default. For GET only. */
   maxRedirects?: number;
 }
 
@@ -38,8 +38,6 @@ interface Answered {
   isTruncated: boolean;
   /** The URL that responded, after redirects. */
   url: string;
-  /** The URLs that redirected, in order. */
-  redirectedFrom: string[];
   durationMs: number;
 }
 
@@ -53,13 +51,10 @@ interface Unanswered {
   reason: string;
   /** The URL that failed, after redirects. */
   url: string;
-  redirectedFrom: string[];
   durationMs: number;
 }
 
-/** The URLs of an exchange so far. */
-type Trail = Pick<Answered, "url" | "redirectedFrom">;
-type End = Omit<Answered, keyof Trail | "durationMs"> | Omit<Unanswered, keyof Trail | "durationMs">;
+type End = Omit<Answered, "url" | "durationMs"> | Omit<Unanswered, "url" | "durationMs">;
 
 /**
  * Sends a request to a public host: its URL is checked by its text and by the host's addresses, and so is every redirect.
@@ -67,26 +62,26 @@ type End = Omit<Answered, keyof Trail | "durationMs"> | Omit<Unanswered, keyof T
  */
 export async function guardedFetch(env: Env, request: OutgoingRequest): Promise<Exchange> {
   const startedMs = Date.now();
-  const trail: Trail = { url: request.url, redirectedFrom: [] };
-  const end = await follow(env, request, trail, AbortSignal.timeout(request.timeoutMs));
-  return { ...end, ...trail, durationMs: Date.now() - startedMs };
+  const urls = [request.url];
+  const end = await follow(env, request, urls, AbortSignal.timeout(request.timeoutMs));
+  return { ...end, url: urls.at(-1)!, durationMs: Date.now() - startedMs };
 }
 
-async function follow(env: Env, request: OutgoingRequest, trail: Trail, deadline: AbortSignal): Promise<End> {
+/** Requests the last of these URLs, and adds those to which it redirects. */
+async function follow(env: Env, request: OutgoingRequest, urls: string[], deadline: AbortSignal): Promise<End> {
   let headers = new Headers(request.headers);
   headers.set("User-Agent", request.userAgent);
   for (;;) {
-    const blocked = await checkUrl(env, trail.url, request.policy, deadline);
+    const url = urls.at(-1)!;
+    const blocked = await checkUrl(env, url, request.policy, deadline);
     if (blocked) return blocked;
-    const end = await send(new Request(trail.url, initOf(request, headers)), request, deadline);
+    const end = await send(new Request(url, initOf(request, headers)), request, deadline);
     if ("outcome" in end) return end;
     const { redirectsTo } = end;
-    const seen = [...trail.redirectedFrom, trail.url];
-    if (seen.includes(redirectsTo)) return { outcome: "too_many_redirects", reason: "it redirects in a circle" };
-    if (seen.length > (request.maxRedirects ?? 0)) return { outcome: "too_many_redirects", reason: "it redirects too often" };
-    if (new URL(redirectsTo).origin !== new URL(trail.url).origin) headers = crossOriginHeaders(headers);
-    trail.redirectedFrom.push(trail.url);
-    trail.url = redirectsTo;
+    if (urls.includes(redirectsTo)) return { outcome: "too_many_redirects", reason: "it redirects in a circle" };
+    if (urls.length > (request.maxRedirects ?? 0)) return { outcome: "too_many_redirects", reason: "it redirects too often" };
+    if (new URL(redirectsTo).origin !== new URL(url).origin) headers = crossOriginHeaders(headers);
+    urls.push(redirectsTo);
   }
 }
 
@@ -120,7 +115,7 @@ function initOf({ method, body }: OutgoingRequest, headers: Headers): RequestIni
 }
 
 function followsRedirects({ method, body, maxRedirects = 0 }: OutgoingRequest): boolean {
-  return maxRedirects > 0 && (method === "GET" || method === "HEAD") && body === undefined;
+  return maxRedirects > 0 && method === "GET" && body === undefined;
 }
 
 function redirectTarget({ status, headers }: Response, base: string): string | undefined {

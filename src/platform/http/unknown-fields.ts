@@ -1,4 +1,5 @@
 import type { z } from "@hono/zod-openapi";
+import { editDistance } from "../text.ts";
 
 /** The response header that names the fields of a request that the operation does not know. */
 export const UNKNOWN_FIELDS = "X-Unknown-Fields";
@@ -64,27 +65,9 @@ const MAX_EDITS = 2;
 export function similarName({ path, known = [] }: UnknownField): string | undefined {
   const misspelt = String(path.at(-1)).toLowerCase();
   const candidates = known
-    .filter((name) => Math.abs(name.length - misspelt.length) <= MAX_EDITS)
-    .map((name) => ({ name, edits: editDistance(misspelt, name) }))
+    .map((name) => ({ name, edits: editDistance(misspelt, name, MAX_EDITS) }))
     .filter(({ name, edits }) => edits <= MAX_EDITS && edits < name.length / 2);
   return candidates.sort((a, b) => a.edits - b.edits)[0]?.name;
-}
-
-/** The number of letters to insert, delete or replace, or of neighbours to swap (Damerau-Levenshtein distance). */
-function editDistance(one: string, other: string): number {
-  const rows = [Array.from({ length: other.length + 1 }, (_, at) => at)];
-  for (let i = 1; i <= one.length; i++) {
-    const row = [i];
-    const above = rows[i - 1]!;
-    for (let j = 1; j <= other.length; j++) {
-      const isSame = one[i - 1] === other[j - 1];
-      const isSwapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
-      const edits = Math.min(above[j]! + 1, row[j - 1]! + 1, above[j - 1]! + (isSame ? 0 : 1));
-      row.push(isSwapped ? Math.min(edits, rows[i - 2]![j - 2]! + 1) : edits);
-    }
-    rows.push(row);
-  }
-  return rows[one.length]![other.length]!;
 }
 
 /** Formats fields as a header's value: `tools.0.nmae;did_you_mean=name, colour`. */

@@ -211,7 +211,7 @@ const ARGUMENTS: Record<string, unknown[][]> = {
     granterId,
   ]),
   "workspaces/store.revokeKey": [true, false].map((keepsLast) => [WORKSPACE, ID, { nowMs: NOW, keepsLast }]),
-  "operator/store.listUsage": [[[WORKSPACE, OTHER], "2026-01", { sender: "", startMs: NOW }]],
+  "workspaces/store.listUsage": [[[WORKSPACE, OTHER], "2026-01", NOW]],
   "evaluations/store.createEvaluation": [
     [RECORD, [{ question: "When?", previous: [], expect: {} }], { window: dayWindow("evaluation_cases", 10, NOW), maxUnfinished: 3 }],
   ],
@@ -433,10 +433,8 @@ const MEANT_WIDE: Record<string, string[]> = {
   // The audit log has a largest size, and its pages are bounded.
   "workspaces/audit-store.listAuditEntries": ["SEARCH audit_log USING INDEX audit_log_workspace (workspace_id=?)"],
   "workspaces/audit-store.countAuditEntries": ["SEARCH audit_log USING COVERING INDEX audit_log_workspace (workspace_id=?)"],
-  // The agents, as many as the plan allows.
-  "workspaces/store.findUsage": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
-  // The same of some workspaces.
-  "operator/store.listUsage": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
+  // The agents of some workspaces, as many as their plans allow.
+  "workspaces/store.listUsage": ["SEARCH agents USING INDEX agents_workspace_slug (workspace_id=?)"],
   // At most three.
   "evaluations/store.addCase": ["SEARCH evaluations USING INDEX evaluations_unfinished (workspace_id=?)"],
   "evaluations/store.createEvaluation": ["SEARCH evaluations USING INDEX evaluations_unfinished (workspace_id=?)"],

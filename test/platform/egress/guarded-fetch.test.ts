@@ -33,7 +33,6 @@ test("the request is sent as given and the response returned as received", async
     status: 422,
     isTruncated: false,
     url: `https://${host}/hook?a=b`,
-    redirectedFrom: [],
   });
   expect(textOf(answer)).toBe("no room");
   expect("headers" in answer && answer.headers.get("X-Reason")).toBe("full");
@@ -158,7 +157,7 @@ test("a redirect is returned unless it is to be followed; for a POST always", as
   await behaveAt(host, { ...redirectTo(`https://${other}/`), body: "moved" });
   const unfollowed = [get(`https://${host}/`, { maxRedirects: 0 }), post(`https://${host}/`, { maxRedirects: 5 })];
   for (const answer of await Promise.all(unfollowed)) {
-    expect(answer).toMatchObject({ outcome: "answered", status: 302, redirectedFrom: [] });
+    expect(answer).toMatchObject({ outcome: "answered", status: 302 });
     expect(textOf(answer)).toBe("moved");
   }
   expect(await receivedBy(other)).toEqual([]);
@@ -170,7 +169,7 @@ test.each([301, 302, 303, 307, 308])("a %i is followed step by step", async (sta
   await behaveAt(`${host}/b`, redirectTo(`//${other}/c`, status));
   await behaveAt(other, { body: "page" });
   const answer = await get(`http://${host}/a`);
-  expect(answer).toMatchObject({ status: 200, url: `http://${other}/c`, redirectedFrom: [`http://${host}/a`, `http://${host}/b?c=d`] });
+  expect(answer).toMatchObject({ status: 200, url: `http://${other}/c` });
   expect(textOf(answer)).toBe("page");
 });
 
@@ -191,7 +190,7 @@ test.each([
 ])("a redirect to %s is refused", async (location, reason) => {
   const host = newHost();
   await behaveAt(host, redirectTo(location));
-  expect(await get(`https://${host}/`)).toMatchObject({ outcome: "blocked_url", reason, redirectedFrom: [`https://${host}/`] });
+  expect(await get(`https://${host}/`)).toMatchObject({ outcome: "blocked_url", reason });
 });
 
 test("a redirect to a host with a private address is refused", async () => {
@@ -210,7 +209,7 @@ test("a redirect to a host with a private address is refused", async () => {
 test.each(["", "https://", "http://[::1"])("a redirect to %j is not followed", async (location) => {
   const host = newHost();
   await behaveAt(host, { status: 302, headers: location === "" ? {} : { Location: location }, body: "lost" });
-  expect(await get(`https://${host}/`)).toMatchObject({ outcome: "answered", status: 302, redirectedFrom: [] });
+  expect(await get(`https://${host}/`)).toMatchObject({ outcome: "answered", status: 302 });
 });
 
 test("redirect loops and long chains end", async () => {
