@@ -1,5 +1,5 @@
 import { env, exports } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { Meter } from "../../src/platform/telemetry/meter.ts";
 import type { SendableDelivery } from "../../src/webhooks/attempt.ts";
 import { sendDeliveries } from "../../src/webhooks/consumer.ts";
@@ -78,6 +78,23 @@ test("a hanging endpoint delays no other, neither in its batch nor in the next o
   await simulation.batch("fast", next, hangingAt(simulation, hanging.id, 20, started));
   expect(started).not.toContain(next[0]);
   expect(simulation.queued.filter(({ queue, id }) => queue === "slow" && id === next[0])).toHaveLength(1);
+});
+
+test("a database that cannot mark a slow endpoint stops no delivery of the batch", async () => {
+  const workspace = await createWorkspace();
+  const [hanging, other] = [await addReceiver(workspace), await addReceiver(workspace)];
+  await behaveAt(other.host, {});
+  const fails = `BEFORE UPDATE OF last_duration_ms ON webhook_endpoints WHEN NEW.id = '${hanging.id}'`;
+  await query(workspace.id, `CREATE TRIGGER unmarked ${fails} BEGIN SELECT raise(ABORT, 'it is down'); END`);
+  onTestFinished(async () => void (await query(workspace.id, "DROP TRIGGER unmarked")));
+  const simulation = new DeliverySimulation(Date.now());
+  const ids = [...(await simulation.emit([hanging, other])), ...(await simulation.emit([hanging])), ...(await simulation.emit([hanging]))];
+  const started: string[] = [];
+  await simulation.batch("fast", ids, hangingAt(simulation, hanging.id, 1, started));
+  expect(await receivedBy(other.host)).toHaveLength(1);
+  const left = ids.filter((id) => !started.includes(id));
+  expect(left).toHaveLength(1);
+  expect((await deliveryOf(left[0]!)).lease_until).toBeNull();
 });
 
 test("at most six requests are open, and two to one endpoint", async () => {
