@@ -140,7 +140,7 @@ export async function checkAi(api: CloudflareApi, { uses, vars }: Project): Prom
 
 /** What to do where Analytics Engine is off. */
 export function metricsRemedy(accountId: string): string {
-  return `switch it on at ${dashboard(accountId, "workers/analytics-engine")}, or deploy without the metrics: \`npm run deploy -- --without metrics\``;
+  return `switch it on at ${dashboard(accountId, "workers/analytics-engine")}, or add \`--without metrics\` to deploy without them`;
 }
 
 /** Whether Analytics Engine is on. It refuses a query where it is off, and where the login may not read analytics. */

@@ -7,7 +7,7 @@ import type { Step } from "./deployment.ts";
 /** Reads the account before anything is created, and names everything that is missing there. It changes nothing. */
 export const check: Step = {
   title: "Check",
-  next: "Nothing was made. Where the check is wrong about your account, `npm run deploy -- --skip-check` goes on without it.",
+  next: "Nothing was made. Where the check is wrong about your account, add `--skip-check` to go on without it.",
   run: async ({ api, options, project, say }) => {
     if (!api) {
       if (options.check) throw new UserError("The account cannot be read: not logged in.");

@@ -34,9 +34,12 @@ export async function answerFromText(url: string, operatorToken: string, limitMs
     const { key } = await call<{ key: string }>(operator, "POST", `${path}/keys`, { name: "Smoke test", scopes: ["*"] });
     const agent = await call<{ id: string }>(operator, "POST", `${path}/agents`, { name: "Smoke test" });
     await waitForAnswer(createClient(url, key, LIMIT_MS), `/api/v1/agents/${agent.id}`, Date.now() + limitMs);
-  } finally {
-    await call(operator, "DELETE", path);
+  } catch (error) {
+    // The first failure says what is wrong.
+    await call(operator, "DELETE", path).catch(() => undefined);
+    throw error;
   }
+  await call(operator, "DELETE", path);
 }
 
 async function waitForAnswer(client: Client, agent: string, deadlineMs: number): Promise<void> {

@@ -16,7 +16,7 @@ interface Found {
 /** Lists what the account has of this deployment, and deletes it where the Worker's name confirms that. */
 export const removal: Step = {
   title: "Remove",
-  next: "What is still there, `npm run deploy -- --remove` lists.",
+  next: "Without `--name` the command lists what is still there.",
   run: async (deployment) => {
     const { options, project, say, wrangler } = deployment;
     const name = options.dryRun ? undefined : options.name;

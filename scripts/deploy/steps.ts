@@ -135,7 +135,7 @@ const EXPECTED = {
 /** Waits until the service answers as it should. */
 export const smoke: Step = {
   title: "Smoke test",
-  next: "The Worker is deployed. `npx wrangler tail --env production` shows its log, which names what is wrong.",
+  next: "The Worker is deployed. Its log names what is wrong: `npx wrangler tail` with the name of the Worker.",
   run: async (deployment) => {
     const { options, hasWorker, say } = deployment;
     const url = options.url ?? deployment.url;
@@ -199,7 +199,7 @@ export async function runSteps(
   return undefined;
 }
 
-function madeSoFar({ created }: Deployment): string {
+function madeSoFar({ created, project }: Deployment): string {
   if (created.length === 0) return "";
-  return `\n\nThis run made, and the next one uses: ${created.join("; ")}.\nTo take it away instead: \`npm run deploy -- --remove\`.`;
+  return `\n\nThis run made, and the next one uses: ${created.join("; ")}.\nTo take it away instead: \`npm run deploy -- --remove --env ${project.env}\`.`;
 }

@@ -12,6 +12,8 @@ import { createRouter } from "../platform/http/router.ts";
 import { REDACTED } from "../redaction/fields.ts";
 import { redactionOf } from "../redaction/redaction.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
+import { leaseFor } from "../platform/http/idempotency.ts";
+import { MINUTE_MS } from "../platform/time.ts";
 
 export const toolRoutes = createRouter("Agents");
 
@@ -55,7 +57,8 @@ const testTool = createRoute({
   summary: "Call a tool as the agent would",
   description:
     "Calls the tool for real, so a tool that changes something does change it. No conversation is created. A tool of an MCP server has the server's name before its own, such as `support_search`.",
-  ...needsScope("agents:write"),
+  // A tool may take 30 seconds.
+  ...needsScope("agents:write", leaseFor(MINUTE_MS)),
   request: {
     params: z.object({
       agent_id: agentRef(),
@@ -86,7 +89,8 @@ toolRoutes.openapi(testTool, async (c) => {
   );
   const tool = offered.find((one) => one.name === name);
   if (tool) return c.json(await call(tool, input), 200);
-  if (!toolShapes(agent).some((one) => one.name === name)) throw notFound("tool of the agent that is on");
+  const called = toolShapes({ ...agent, tools: agent.tools.filter(({ type }) => type !== "client") });
+  if (!called.some((one) => one.name === name)) throw notFound("tool of the agent that is on and that the service calls");
   throw invalid([
     {
       loc: ["body", "visitor"],

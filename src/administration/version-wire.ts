@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { handoffMessageOf, welcomeMessageOf } from "../agents/messages.ts";
 import { toTool } from "../agents/tool-wire.ts";
-import { differencesOf, DRAFT, fieldOf, OPERATOR, VERSIONED } from "../agents/versions.ts";
+import { differencesOf, DRAFT, fieldOf, OPERATOR, VERSIONED, type VersionedField } from "../agents/versions.ts";
 import type { AgentRow } from "../agents/wire.ts";
 import type { VersionSettings } from "../platform/db/columns.ts";
 import type { agentVersions } from "../platform/db/schema.ts";
@@ -10,19 +10,7 @@ import { pageOf } from "../platform/http/page.ts";
 import { valueErrorParams } from "../platform/http/validation.ts";
 import { agentSettingsSchema, agentUpdateSchema } from "./wire.ts";
 
-const VERSIONED_FIELDS = {
-  language: true,
-  instructions: true,
-  welcome_message: true,
-  handoff_message: true,
-  confidence_threshold: true,
-  model: true,
-  tools: true,
-  languages: true,
-  handoff: true,
-  handoff_off_messages: true,
-  handoff_words: true,
-} as const;
+const VERSIONED_FIELDS = Object.fromEntries(VERSIONED.map((name) => [fieldOf(name), true])) as Record<VersionedField, true>;
 
 const fieldSchema = agentSettingsSchema.pick(VERSIONED_FIELDS).keyof();
 

@@ -6,6 +6,7 @@ import { redactBeginning } from "../redaction/redaction.ts";
 import { decryptHeaders } from "./secrets.ts";
 import { expandUrl, placeholdersOf, withQuery } from "./tool-url.ts";
 import { fillHeader, fillJson, type VariableValues } from "./tool-variables.ts";
+import { parsedJson } from "../platform/json.ts";
 
 export const USER_AGENT = "Support-Agent-Tools/1.0";
 const ACCEPT = "application/json, text/*;q=0.9, application/xml;q=0.8";
@@ -115,7 +116,9 @@ export function textOfBody(contentType: string | null, body: Uint8Array): string
   const text = decoded(body, CHARSET.exec(contentType ?? "")?.[1] ?? "utf-8")?.trim();
   if (text === undefined || text.includes("\0")) return undefined;
   // Whitespace is removed from the text, since parsing and serializing it would change long numbers.
-  return JSON_TYPE.test(type) && isJson(text) ? text.replaceAll(STRING_OR_BLANKS, (_, string?: string) => string ?? "") : text;
+  return JSON_TYPE.test(type) && parsedJson(text) !== undefined
+    ? text.replaceAll(STRING_OR_BLANKS, (_, string?: string) => string ?? "")
+    : text;
 }
 
 function decoded(body: Uint8Array, charset: string): string | undefined {
@@ -124,15 +127,6 @@ function decoded(body: Uint8Array, charset: string): string | undefined {
     return new TextDecoder(charset).decode(body, { stream: true });
   } catch {
     return undefined;
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

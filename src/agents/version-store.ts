@@ -2,7 +2,7 @@ import { and, count, desc, eq, getTableColumns, gt, isNotNull, type SQL, sql } f
 import { alias } from "drizzle-orm/sqlite-core";
 import type { Database } from "../platform/db/client.ts";
 import type { VersionSettings } from "../platform/db/columns.ts";
-import { agents, agentVersions, apiKeys, conversations, members, messages } from "../platform/db/schema.ts";
+import { agents, agentVersions, apiKeys, conversations, evaluations, members, messages } from "../platform/db/schema.ts";
 import { type AgentKey, exists, IF_CHANGED, insertWhere, isOfAgent, isOwn, withFields } from "../platform/db/sql.ts";
 import { type AnsweringVersion, DRAFT, VERSIONED } from "./versions.ts";
 
@@ -211,13 +211,14 @@ export function eraseDraft(db: Database, key: AgentKey, { ifChanged = false } = 
   return db.delete(agentVersions).where(and(isOfAgent(agentVersions, key), eq(agentVersions.number, DRAFT), condition));
 }
 
-/** Deletes the oldest versions if there are too many, but neither the published one nor one that is rolled out. */
+/** Deletes the oldest versions if there are too many, but neither the published one, nor one that is rolled out or was evaluated. */
 export function pruneVersions(db: Database, key: AgentKey) {
   const counted = sql`SELECT id, row_number() OVER newest AS position, sum(octet_length(settings)) OVER newest AS bytes
     FROM ${agentVersions} WHERE ${isOfAgent(agentVersions, key)} AND ${gt(agentVersions.number, DRAFT)} WINDOW newest AS (ORDER BY number DESC)`;
   const isSpare = sql`id IN (SELECT id FROM (${counted}) WHERE position > ${KEPT_VERSIONS} OR bytes > ${KEPT_BYTES})`;
   const isInUse = sql`EXISTS (SELECT 1 FROM ${agents} a WHERE a.id = ${key.agentId} AND number IN (a.version, a.rollout_version))`;
-  return db.delete(agentVersions).where(sql`${isSpare} AND NOT ${isInUse}`);
+  const isEvaluated = exists(evaluations, isOfAgent(evaluations, key), sql`${evaluations.version} = number`);
+  return db.delete(agentVersions).where(sql`${isSpare} AND NOT ${isInUse} AND NOT ${isEvaluated}`);
 }
 
 /** Deletes all versions of an agent, and its draft. */

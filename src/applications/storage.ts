@@ -33,7 +33,7 @@ interface PutOptions {
 
 /** An application that registered itself is forgotten after this time, unless somebody allows it. */
 const UNUSED_CLIENT_MS = DAY_MS;
-const KEY = /^(?<kind>grant|token):(?<workspaceId>[^.:]+)\.(?<memberId>[^.:]+):(?<grantId>[^:]*)/;
+const KEY = /^grant:(?<workspaceId>[^.:]+)\.(?<memberId>[^.:]+):(?<grantId>[^:]*)/;
 const RECORD = /^(?:client|client-assertion-jti):/;
 
 /**
@@ -133,7 +133,7 @@ export class OAuthStorage {
       await directory.batch([eraseRecord(directory, key)]);
       return;
     }
-    const named = key.startsWith("grant:") ? parseGrantKey(key) : undefined;
+    const named = parseGrantKey(key);
     if (!named) return;
     const op = { ...newOperation(this.env, this.meter, named.workspaceId), actor: `member/${named.memberId}` };
     const [[application]] = await op.db.batch([findByGrant(op.db, named)]);
@@ -142,7 +142,7 @@ export class OAuthStorage {
 
   /** Lists the grants of a member. Other lists are empty, since nobody asks for them. */
   async list({ prefix }: { prefix: string }) {
-    const named = prefix.startsWith("grant:") ? parseGrantKey(prefix) : undefined;
+    const named = parseGrantKey(prefix);
     if (!named) return { keys: [], list_complete: true };
     const { db, nowMs } = newOperation(this.env, this.meter, named.workspaceId);
     const [grants] = await db.batch([listGrants(db, named, nowMs)]);

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, gt, lt, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../platform/db/client.ts";
 import { attachments, messages, workspaces } from "../platform/db/schema.ts";
 import { exists, findOwn, importCompleted, insertWhere, isAmong, isOwn, isWorkspace, jsonIds, jsonParam } from "../platform/db/sql.ts";
@@ -136,19 +136,21 @@ export function claimUnusedFiles(db: Database, nowMs: number, limit: number) {
     .returning({ id, workspaceId });
 }
 
-/** Lists the attachments of a workspace after an id, in the order of ids. With `including`, it begins with that id. */
-export function listAttachmentsAfter(db: Database, workspaceId: string, afterId: string, limit: number) {
+/** Finds the first attachment of a workspace after an id, or with `including` the one with this id. */
+export function findAttachmentAfter(db: Database, workspaceId: string, attachmentId: string, including: boolean) {
   const { id, size } = attachments;
   return db
     .select({ id, size })
     .from(attachments)
-    .where(and(eq(attachments.workspaceId, workspaceId), gt(id, afterId)))
+    .where(and(eq(attachments.workspaceId, workspaceId), including ? eq(id, attachmentId) : gt(id, attachmentId)))
     .orderBy(asc(id))
-    .limit(limit);
+    .limit(1);
 }
 
 /** Lists those of these attachments that belong to the workspace. */
 export function listOwnAttachments(db: Database, workspaceId: string, ids: readonly string[]) {
-  const isOne = and(eq(attachments.workspaceId, workspaceId), inArray(attachments.id, jsonIds(ids)));
-  return db.select({ id: attachments.id, size: attachments.size }).from(attachments).where(isOne);
+  return db
+    .select({ id: attachments.id, size: attachments.size })
+    .from(attachments)
+    .where(isAmong(attachments, workspaceId, ids));
 }

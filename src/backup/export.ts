@@ -1,6 +1,6 @@
 import { getTableName } from "drizzle-orm";
 import { PART_BYTES, readPart as readFilePart } from "../attachments/contents.ts";
-import { listAttachmentsAfter, listOwnAttachments } from "../attachments/store.ts";
+import { findAttachmentAfter } from "../attachments/store.ts";
 import { knowledgeIndexOf } from "../knowledge/knowledge-index.ts";
 import { apiKeySecrets, secretValues } from "../platform/config.ts";
 import { keyIdsOf } from "../platform/crypto/secrets.ts";
@@ -128,10 +128,7 @@ async function readFile(op: Operation, after: Position | null, lastAttachmentId:
   const { db, workspaceId } = op;
   const [lastId = "", part = 0] = after ?? [];
   const isUnfinished = after?.length === 2;
-  const find = isUnfinished
-    ? listOwnAttachments(db, workspaceId, [String(lastId)])
-    : listAttachmentsAfter(db, workspaceId, String(lastId), 1);
-  const [[file]] = await db.batch([find]);
+  const [[file]] = await db.batch([findAttachmentAfter(db, workspaceId, String(lastId), isUnfinished)]);
   if (file && file.id > lastAttachmentId) return { records: [], next: null };
   // The attachment was deleted in the meantime.
   if (!file) return { records: [], next: isUnfinished ? [lastId] : null };

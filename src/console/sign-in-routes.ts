@@ -154,10 +154,10 @@ async function accountOf(c: AppContext, pending: PendingSignIn, state: string): 
   const [[settings]] = await db.batch([findSignInSettings(db, workspaceId)]);
   if (!settings || settings.oidcIssuer !== provider.issuer || settings.oidcClientId !== clientId) return undefined;
   const { id, oidcClientSecret: stored } = settings;
-  const clientSecret = stored === null ? null : await decryptSecret(env, stored, clientSecretContext(id));
   const { readAccount } = await import("../members/provider.ts");
   const parameters = new URL(c.req.url).searchParams;
   try {
+    const clientSecret = stored === null ? null : await decryptSecret(env, stored, clientSecretContext(id));
     return await readAccount(env, { pending, parameters, state, clientSecret, redirectUrl: callbackUrl(c.req.url, workspaceId) });
   } catch (error) {
     logProblem("sign_in_provider_failed", { workspace_id: workspaceId }, error);

@@ -5,7 +5,7 @@ import type { Database } from "../platform/db/client.ts";
 import type { CaseExpectation } from "../platform/db/columns.ts";
 import { evaluationCases, evaluations } from "../platform/db/schema.ts";
 import { exists, IF_CHANGED, importCompleted, insertWhere, isOfAgent, isOwn, workspaceExists } from "../platform/db/sql.ts";
-import { isNextInTurn, isNotPutOff, WAITING } from "../platform/db/waiting.ts";
+import { isNextInTurn, WAITING } from "../platform/db/waiting.ts";
 import type { LimitWindow } from "../workspaces/usage-limits.ts";
 import { countInWindows, windowsHaveRoom } from "../workspaces/usage-limit-store.ts";
 
@@ -303,7 +303,7 @@ export function failEvaluationRow(db: Database, key: EvaluationKey, error: strin
 export function listStrandedEvaluations(db: Database, beforeMs: number, nowMs: number, limit: number) {
   const { id, workspaceId, leaseUntil, updatedAt } = evaluations;
   const isFree = or(isNull(leaseUntil), lt(leaseUntil, nowMs));
-  const where = and(lt(updatedAt, beforeMs), isFree, importCompleted(workspaceId), isNotPutOff("evaluations", id, nowMs));
+  const where = and(lt(updatedAt, beforeMs), isFree, importCompleted(workspaceId));
   return db
     .select({ workspaceId, evaluationId: id })
     .from(evaluations)

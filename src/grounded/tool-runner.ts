@@ -6,6 +6,7 @@ import { MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, type ModelLimits } from "../models/lim
 import { type CalledTool, HandoffError, type ModelObserver, type Tool, type ToolOutcome, type ToolRound } from "../models/model.ts";
 import { describeFailure, rejectOnAbort } from "../models/stream-with-retry.ts";
 import { inputProblem } from "./tool-input.ts";
+import { parsedJson } from "../platform/json.ts";
 
 const NO_MORE_TOOLS = "No more tools can be used. Reply now.";
 /** A tool that failed is called once more. A tool that fails twice is down, and the visitor waits. */
@@ -120,9 +121,5 @@ export class ToolRunner {
 
 /** Parses the input of a call; undefined if it is not JSON. An empty input counts as an empty object. */
 function inputOf({ input }: ToolCall): unknown {
-  try {
-    return input.trim() === "" ? {} : JSON.parse(input);
-  } catch {
-    return undefined;
-  }
+  return input.trim() === "" ? {} : parsedJson(input);
 }

@@ -130,6 +130,8 @@ export const tools: Record<ToolName, Tool> = {
     scope: "conversations:write",
     annotations: { ...SETS, destructiveHint: true, openWorldHint: true },
     run: (api, { approval_id, decision, reason, arguments: changed, author }) => {
+      // It is a part of the path, so that no schema of the API checks it.
+      if (decision !== "approve" && decision !== "decline") throw new Refusal("decision: use approve or decline.");
       const body = decision === "decline" ? { reason, author } : { arguments: changed, author };
       return api({ method: "POST", path: ["approvals", approval_id, decision], body });
     },

@@ -1,6 +1,7 @@
 import { type ChatMessage, type ChatModel, type ModelCall, ModelCallError, type ToolCall } from "./chat-model.ts";
 import { readReply, wholeReply } from "./chat-reply.ts";
 import { MAX_RESPONSE_BYTES } from "./limits.ts";
+import { parsedJson } from "../platform/json.ts";
 
 /*
  * The servers of language models: those of the OpenAI protocol, and Workers AI, whose binding takes nearly the same requests.
@@ -113,12 +114,8 @@ function toolCall({ id, name, input }: ToolCall) {
 
 /** Returns arguments as the JSON of an object: servers refuse any others, even those that their own model wrote. */
 function jsonOf(input: string): string {
-  try {
-    const value: unknown = JSON.parse(input);
-    return value instanceof Object && !Array.isArray(value) ? input : "{}";
-  } catch {
-    return "{}";
-  }
+  const value = parsedJson(input);
+  return value instanceof Object && !Array.isArray(value) ? input : "{}";
 }
 
 /** The errors of Workers AI: https://developers.cloudflare.com/workers-ai/platform/errors/ */

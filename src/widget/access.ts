@@ -133,21 +133,21 @@ export async function redactInput({ op, redaction: stored }: ReturnType<typeof r
 
 /**
  * Checks a request that sends something, and masks its texts. It reads the agent of the path, the visitor of the body's token, if there is
- * one, and a further query in one trip to D1.
+ * one, and further queries in one trip to D1.
  * @throws ApiError not_found, origin_not_allowed, invalid_visitor_token, rate_limited.
  */
-export async function openAgent<Query extends Statement>(
+export async function openAgent<const Queries extends readonly Statement[] = []>(
   c: AppContext,
   agentId: string,
   { token, flow, input }: { token: string | null | undefined; flow: SentByVisitors; input: Input },
-  query: (db: Database, claim: VisitorClaim) => Query,
+  queries?: (db: Database, claim: VisitorClaim) => Queries,
 ) {
   const nowMs = Date.now();
   const claim = token ? await checkToken(c, token, agentId) : undefined;
   const db = agentDb(c, agentId);
   const named = claim ?? { agentId, visitorId: "" };
-  const { before, after } = await transact(db, {
-    before: [query(db, named)],
+  const { before: read, after } = await transact(db, {
+    before: queries?.(db, named) ?? ([] as unknown as Queries),
     after: [findAgentWithPlan(db, agentId), findTokenVisitor(db, named), listSentToAgent(db, agentId, nowMs)],
   });
   const [[found], [visitor], sent] = after;
@@ -157,7 +157,7 @@ export async function openAgent<Query extends Statement>(
   // What visitors send is counted when it is stored. This check stops a flood beyond the day's limit after one trip.
   const full = findFullWindow(windowsOf(visitorLimitOf(opened.limits, flow, null), nowMs), sent);
   if (full) throw limitReached(full, nowMs);
-  return { ...opened, claim, visitor, read: before[0], redaction: await redactInput(opened, input) };
+  return { ...opened, claim, visitor, read, redaction: await redactInput(opened, input) };
 }
 
 /**

@@ -89,11 +89,11 @@ async function toQuestion(c: AppContext, agentId: string, body: MessageIn): Prom
     c,
     agentId,
     { token: body.visitor_token, flow: "messages", input: { schema: messageInSchema, body } },
-    (db) => findVisitorConversation(db, agentId, conversationId ?? ""),
+    (db) => [findVisitorConversation(db, agentId, conversationId ?? "")],
   );
   const { agent, limits, claim, visitor: bearer, redaction } = opened;
   const { workspaceId } = opened.op;
-  const [conversation] = opened.read;
+  const [[conversation]] = opened.read;
   const identity = await readIdentity(c.env, agent, body, nowMs);
   // The name in a signed token is not a field of the body.
   if (identity?.name && redaction) identity.name = redaction.text(identity.name);

@@ -14,7 +14,6 @@ import { answerInRegion } from "../platform/http/region.ts";
 import { visitorLimitOf, windowsOf } from "../workspaces/usage-limits.ts";
 import { openAgent, requireChallenge } from "./access.ts";
 import { senderOf } from "./rate-limit.ts";
-import { findTokenVisitor } from "./store.ts";
 import { type AttachmentIn, attachmentInSchema } from "./wire.ts";
 
 /**
@@ -23,7 +22,7 @@ import { type AttachmentIn, attachmentInSchema } from "./wire.ts";
  */
 export async function uploadForVisitor(c: AppContext, agentId: string, body: AttachmentIn): Promise<Attachment> {
   const request = { token: body.visitor_token, flow: "attachments" as const, input: { schema: attachmentInSchema, body } };
-  const { agent, op, limits, visitor, redaction } = await openAgent(c, agentId, request, findTokenVisitor);
+  const { agent, op, limits, visitor, redaction } = await openAgent(c, agentId, request);
   if (!visitor) await requireChallenge(c, agent, body.turnstile_token);
   const sender = await senderOf(c, op.workspaceId, visitor);
   const windows = windowsOf(visitorLimitOf(limits, "attachments", sender), op.nowMs);

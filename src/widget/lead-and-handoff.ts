@@ -43,10 +43,11 @@ export async function createVisitorLead(c: AppContext, agentId: string, body: Le
     c,
     agentId,
     { token: body.visitor_token, flow: "leads", input: { schema: leadInSchema, body } },
-    (db, claim) => findOwnConversation(db, claim, conversationId ?? ""),
+    (db, claim) => [findOwnConversation(db, claim, conversationId ?? "")],
   );
-  const { agent, op, limits, visitor, read } = opened;
-  if (conversationId !== null && read.length === 0) throw conversationNotFound();
+  const { agent, op, limits, visitor } = opened;
+  const [[conversation]] = opened.read;
+  if (conversationId !== null && !conversation) throw conversationNotFound();
   if (!visitor) await requireChallenge(c, agent, body.turnstile_token);
   const sender = await senderOf(c, op.workspaceId, visitor);
   const fields = {

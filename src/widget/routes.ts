@@ -26,7 +26,7 @@ import { cors } from "./cors.ts";
 import { followForVisitor } from "./live.ts";
 import { createVisitorLead, declineHandoff, requestedHandoffMessage, requestHandoff } from "./lead-and-handoff.ts";
 import { senderOf } from "./rate-limit.ts";
-import { findVisitorLead, findVisitorVersion, listLastWritten, listNewMessages, setCsat } from "./store.ts";
+import { findContact, findVisitorVersion, listLastWritten, listNewMessages, setCsat } from "./store.ts";
 import {
   attachmentInSchema,
   csatInSchema,
@@ -257,13 +257,13 @@ widgetRoutes.openapi(handOff, async (c) => {
   const { conversation_id: conversationId } = c.req.valid("param");
   const opened = await openConversation(c, conversationId, (db, claim) => [
     listLastWritten(db, claim, conversationId),
-    findVisitorLead(db, claim),
+    findContact(db, claim),
     findVisitorVersion(db, claim, conversationId),
   ]);
   const { op, limits, hours, visitor, read } = opened;
-  const [written, [lead], [answering]] = read;
+  const [written, [contact], [answering]] = read;
   const agent = withVersion(opened.agent, answering?.version ?? null);
-  const team = { hours, hasContact: visitor.email !== null || lead !== undefined, nowMs: op.nowMs };
+  const team = { hours, hasContact: contact !== undefined, nowMs: op.nowMs };
   const message = requestedHandoffMessage(agent, team, written);
   const ofConversation = { ...op, conversationId };
   const messageLimit = visitorLimitOf(limits, "messages", await senderOf(c, op.workspaceId, visitor));

@@ -65,16 +65,20 @@ export function findOwnConversation(db: Database, claim: VisitorClaim, conversat
   return db.select().from(conversations).where(isAccessible(claim, conversationId));
 }
 
+/** SQL: the person of a visitor, who may have been merged into another one. */
+function ownerOf(visitorId: string): SQL {
+  return sql`(SELECT coalesce(v.merged_into, v.id) FROM ${visitors} v WHERE v.id = ${visitorId})`;
+}
+
 /** How many of a visitor's conversations are listed. */
 const LISTED_CONVERSATIONS = 20;
 
 /** Lists the latest conversations that the token gives access to, newest first. */
 export function listOwnConversations(db: Database, claim: VisitorClaim) {
   const { agentId, visitorId } = claim;
-  const owner = sql`(SELECT coalesce(merged_into, id) FROM ${visitors} WHERE id = ${visitorId})`;
   const where = and(
     eq(conversations.workspaceId, workspaceOf(agentId)),
-    eq(conversations.visitorId, owner),
+    eq(conversations.visitorId, ownerOf(visitorId)),
     isBy(visitorId),
     eq(conversations.agentId, agentId),
     inArray(conversations.channel, VISITOR_CHANNELS),
@@ -190,10 +194,11 @@ export function hasRoomForNotice({ workspaceId, conversationId }: ConversationKe
   return exists(conversations, isOwn(conversations, workspaceId, conversationId), isFree);
 }
 
-/** Finds a lead of the token's visitor. */
-export function findVisitorLead(db: Database, { agentId, visitorId }: VisitorClaim) {
-  const isOfVisitor = and(eq(leads.workspaceId, workspaceOf(agentId)), eq(leads.visitorId, visitorId));
-  return db.select({ id: leads.id }).from(leads).where(isOfVisitor).limit(1);
+/** Finds the person of the token, if they have left an email address or a lead. */
+export function findContact(db: Database, { agentId, visitorId }: VisitorClaim) {
+  const hasLead = exists(leads, eq(leads.workspaceId, workspaceOf(agentId)), eq(leads.visitorId, visitors.id));
+  const isKnown = and(eq(visitors.id, ownerOf(visitorId)), or(isNotNull(visitors.email), hasLead));
+  return db.select({ id: visitors.id }).from(visitors).where(isKnown);
 }
 
 /** SQL: the visitor's last message, as the summary and the trigger of a hand-off. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { guardedFetch } from "../platform/egress/guarded-fetch.ts";
 import { WEBHOOK_POLICY } from "../platform/egress/url-rules.ts";
+import { parsedJson } from "../platform/json.ts";
 
 /** https://developers.cloudflare.com/turnstile/get-started/server-side-validation/ */
 const SITEVERIFY = "https://challenges.cloudflare.com/turnstile/v0/siteverify";
@@ -36,17 +37,9 @@ export async function turnstileProblem(env: Env, secret: string, token: string, 
     maxResponseBytes: MAX_RESPONSE_BYTES,
   });
   if (exchange.outcome !== "answered") return exchange.outcome;
-  const verdict = parseVerdict(exchange.body);
+  const { data: verdict } = verdictSchema.safeParse(parsedJson(new TextDecoder().decode(exchange.body)));
   if (!verdict) return `status_${exchange.status}`;
   if (!verdict.success) return verdict["error-codes"].join(" ") || "not_solved";
   if (verdict.action !== "" && verdict.action !== ACTION) return "other_action";
   return isAllowedHost(verdict.hostname) ? undefined : "other_hostname";
-}
-
-function parseVerdict(body: Uint8Array): z.infer<typeof verdictSchema> | undefined {
-  try {
-    return verdictSchema.parse(JSON.parse(new TextDecoder().decode(body)));
-  } catch {
-    return undefined;
-  }
 }

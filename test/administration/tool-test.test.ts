@@ -12,6 +12,7 @@ async function createShop() {
   const { id } = await createAgent(workspace, {
     tools: [
       { ...common, name: "order_status", url: `https://${host}/orders/{order}` },
+      { type: "client", name: "cancel_order", description: "Cancels an order.", parameters },
       { ...common, name: "own_order", url: `https://${host}/customers/{visitor.external_id}/orders/{order}` },
     ],
   });
@@ -60,7 +61,8 @@ test("a tool that names the visitor needs one, and is called for that one", asyn
   expect((await receivedBy(host))[0]).toMatchObject({ place: expect.stringContaining("/customers/ann/orders/A1") });
 });
 
-test("a tool that the agent does not have is not found", async () => {
+test("a tool that the agent does not have, or that only a caller runs, is not found", async () => {
   const { call } = await createShop();
   expect((await call("refund", {})).status).toBe(404);
+  expect((await call("cancel_order", { arguments: { order: "A1" }, visitor: { external_id: "ann" } })).status).toBe(404);
 });

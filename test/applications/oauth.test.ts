@@ -213,7 +213,8 @@ test("refresh tokens rotate, and a refresh ends the token before the last one", 
 
 test("a client, the member and the removal of the member end an application at once", async () => {
   const { workspace, owner, agent } = await createTeam();
-  const [byToken, byRefresh, byMember, byRemoval] = [
+  const [byToken, byRefresh, byUnnamed, byMember, byRemoval] = [
+    await connected(agent),
     await connected(agent),
     await connected(agent),
     await connected(agent),
@@ -226,11 +227,14 @@ test("a client, the member and the removal of the member end an application at o
   await token({ client_id: byRefresh.clientId, token: byRefresh.refresh_token, token_type_hint: "refresh_token" });
   expect(await toolsOf(byToken.access_token)).toBeUndefined();
   expect(await toolsOf(byRefresh.access_token)).toBeUndefined();
+  // The hint may be left out (RFC 7009).
+  await token({ client_id: byUnnamed.clientId, token: byUnnamed.refresh_token });
+  expect(await toolsOf(byUnnamed.access_token)).toBeUndefined();
 
   const path = `/members/${agent.id}/applications`;
   const { data } = (await agent.call("GET", path)).body;
   const connections = (await workspace.call("GET", "/audit?action=application.connected")).body.data;
-  expect(connections.map((entry: any) => entry.target_name)).toEqual([...data.map(({ name }: any) => name), null, null]);
+  expect(connections.map((entry: any) => entry.target_name)).toEqual([...data.map(({ name }: any) => name), null, null, null]);
   expect(data).toHaveLength(2);
   const neighbour = await join(await createWorkspace(), "owner");
   expect((await neighbour.call("DELETE", `${path}/${data[1].id}`)).status).toBe(404);
@@ -247,7 +251,7 @@ test("a client, the member and the removal of the member end an application at o
   );
   expect(await query(workspace.id, "SELECT id FROM applications WHERE workspace_id = ?", workspace.id)).toEqual([]);
   const log = (await workspace.call("GET", "/audit?action=application.disconnected")).body;
-  expect(log.data).toHaveLength(3);
+  expect(log.data).toHaveLength(4);
 });
 
 test("with the twenty-first application the oldest one is disconnected", async () => {

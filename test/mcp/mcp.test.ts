@@ -123,6 +123,12 @@ test("a key sees only the tools of its scopes, and other tools say which scope t
   }
 });
 
+test("a decision about a tool call is one of two words", async () => {
+  const { key } = await createKey(fixture.workspace, ["conversations:write"]);
+  const answer = await post(key, call("decide_approval", { approval_id: crypto.randomUUID(), decision: "approved" }));
+  expect(answer.body.result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("use approve or decline") }] });
+});
+
 function pickKnown(name: string, args: Record<string, string>): object {
   const takes: Record<string, string[]> = {
     search: ["agent_id"],
