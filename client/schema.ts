@@ -3710,7 +3710,7 @@ export interface Operations {
     };
     answer: Schemas["InvitedMember"];
   };
-  /** Get a member of the team. Scope: `members:read`. */
+  /** Get a member of the team. Members need no scope for themselves. Scope: `members:read`. */
   getMember: {
     input: {
       /** The member of the team. */
@@ -3718,7 +3718,7 @@ export interface Operations {
     };
     answer: Schemas["Member"];
   };
-  /** Change a member. The change is in effect from the next request on. Members change their own name and availability without `members:write`. The last owner stays one. Scope: `members:read`. */
+  /** Change a member. The change is in effect from the next request on. Members need no scope for their own name and availability, and `members:write` for others. The last owner stays one. Scope: `members:read`. */
   updateMember: {
     input: {
       /** The member of the team. */
@@ -3744,7 +3744,7 @@ export interface Operations {
     };
     answer: Schemas["InvitedMember"];
   };
-  /** List where a member is signed in. Members see their own sessions without `members:write`. Scope: `members:read`. */
+  /** List where a member is signed in. Members need no scope for their own sessions, and `members:write` for those of others. Scope: `members:read`. */
   listMemberSessions: {
     input: {
       /** The member of the team. */
@@ -3752,7 +3752,7 @@ export interface Operations {
     };
     answer: Schemas["MemberSessionPage"];
   };
-  /** End a session of a member. The session is refused from the next request on. Members end their own sessions without `members:write`. Scope: `members:read`. */
+  /** End a session of a member. The session is refused from the next request on. Members need no scope for their own sessions, and `members:write` for those of others. Scope: `members:read`. */
   endMemberSession: {
     input: {
       /** The member of the team. */
@@ -3762,7 +3762,7 @@ export interface Operations {
     };
     answer: undefined;
   };
-  /** List the applications that a member has connected. Applications such as Claude and ChatGPT use `/mcp` for the member. Members see their own without `members:write`. Scope: `members:read`. */
+  /** List the applications that a member has connected. Applications such as Claude and ChatGPT use `/mcp` for the member. Members need no scope for their own, and `members:write` for those of others. Scope: `members:read`. */
   listMemberApplications: {
     input: {
       /** The member of the team. */
@@ -3770,7 +3770,7 @@ export interface Operations {
     };
     answer: Schemas["ConnectedApplicationPage"];
   };
-  /** Disconnect an application of a member. Its access is refused from the next request on. Members disconnect their own applications without `members:write`. Scope: `members:read`. */
+  /** Disconnect an application of a member. Its access is refused from the next request on. Members need no scope for their own applications, and `members:write` for those of others. Scope: `members:read`. */
   disconnectMemberApplication: {
     input: {
       /** The member of the team. */

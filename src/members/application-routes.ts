@@ -6,9 +6,9 @@ import { timestamp, toRecord, uuid } from "../platform/http/fields.ts";
 import { pageOf, wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
-import { needsScope, operationOf } from "../workspaces/checks.ts";
+import { operationOf } from "../workspaces/checks.ts";
 import { SCOPES } from "../workspaces/scopes.ts";
-import { openOwnOrManaged } from "./checks.ts";
+import { needsOwnOrRead, openOwnOrManaged } from "./checks.ts";
 
 export const applicationRoutes = createRouter("Members");
 
@@ -32,8 +32,9 @@ const listRoute = createRoute({
   method: "get",
   path: "/members/{member_id}/applications",
   summary: "List the applications that a member has connected",
-  description: "Applications such as Claude and ChatGPT use `/mcp` for the member. Members see their own without `members:write`.",
-  ...needsScope("members:read"),
+  description:
+    "Applications such as Claude and ChatGPT use `/mcp` for the member. Members need no scope for their own, and `members:write` for those of others.",
+  ...needsOwnOrRead(),
   request: { params },
   responses: {
     200: jsonResponse(pageOf(applicationSchema, "ConnectedApplicationPage"), "All applications, newest first."),
@@ -56,8 +57,9 @@ const disconnectRoute = createRoute({
   method: "delete",
   path: "/members/{member_id}/applications/{application_id}",
   summary: "Disconnect an application of a member",
-  description: "Its access is refused from the next request on. Members disconnect their own applications without `members:write`.",
-  ...needsScope("members:read"),
+  description:
+    "Its access is refused from the next request on. Members need no scope for their own applications, and `members:write` for those of others.",
+  ...needsOwnOrRead(),
   request: { params: params.extend({ application_id: uuid() }) },
   responses: { 204: emptyResponse("Disconnected."), ...errorResponses(403, 404, 422) },
 });

@@ -1,3 +1,4 @@
+import type { Check } from "../platform/http/checks.ts";
 import type { AppContext } from "../platform/http/context.ts";
 import { ApiError, notFound } from "../platform/http/errors.ts";
 import { operationOf, requireGrantable, requireScope } from "../workspaces/checks.ts";
@@ -10,6 +11,14 @@ export async function openMember(c: AppContext, memberId: string, wanted: "prese
   const [[member]] = await db.batch([findMember(db, workspaceId, memberId)]);
   if (!member || (wanted === "present" && member.status === "removed")) throw notFound("member");
   return member;
+}
+
+/** Like `needsScope("members:read")`, but members need no scope for themselves. */
+export function needsOwnOrRead() {
+  const check: Check = (c) => {
+    if (c.get("caller").key.member?.id !== c.req.param("member_id")) requireScope(c, "members:read");
+  };
+  return { "x-scope": "members:read", checks: [check] };
 }
 
 /** Finds the caller, or a member that the caller manages. */

@@ -8,7 +8,7 @@ import { wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
-import { openMember, openOwnOrManaged, requireManageable } from "./checks.ts";
+import { needsOwnOrRead, openMember, openOwnOrManaged, requireManageable } from "./checks.ts";
 import { createLink, linkUrl } from "./links.ts";
 import { mailInvitation } from "./mails.ts";
 import { changeMember, endSession, INVITATION_MS, inviteMember, type MemberChanges, removeMember } from "./members.ts";
@@ -51,7 +51,8 @@ const getMemberRoute = createRoute({
   method: "get",
   path: "/members/{member_id}",
   summary: "Get a member of the team",
-  ...needsScope("members:read"),
+  description: "Members need no scope for themselves.",
+  ...needsOwnOrRead(),
   request: { params },
   responses: { 200: jsonResponse(memberSchema, "The member, also one who was removed."), ...errorResponses(403, 404, 422) },
 });
@@ -106,8 +107,8 @@ const updateMemberRoute = createRoute({
   path: "/members/{member_id}",
   summary: "Change a member",
   description:
-    "The change is in effect from the next request on. Members change their own name and availability without `members:write`. The last owner stays one.",
-  ...needsScope("members:read"),
+    "The change is in effect from the next request on. Members need no scope for their own name and availability, and `members:write` for others. The last owner stays one.",
+  ...needsOwnOrRead(),
   request: { params, body: jsonBody(memberUpdateSchema) },
   responses: { 200: jsonResponse(memberSchema, "The changed member."), ...errorResponses(403, 404, 409, 422) },
 });
@@ -150,8 +151,8 @@ const listSessionsRoute = createRoute({
   method: "get",
   path: "/members/{member_id}/sessions",
   summary: "List where a member is signed in",
-  description: "Members see their own sessions without `members:write`.",
-  ...needsScope("members:read"),
+  description: "Members need no scope for their own sessions, and `members:write` for those of others.",
+  ...needsOwnOrRead(),
   request: { params },
   responses: { 200: jsonResponse(sessionPageSchema, "All sessions, newest first."), ...errorResponses(403, 404, 422) },
 });
@@ -168,8 +169,9 @@ const endSessionRoute = createRoute({
   method: "delete",
   path: "/members/{member_id}/sessions/{session_id}",
   summary: "End a session of a member",
-  description: "The session is refused from the next request on. Members end their own sessions without `members:write`.",
-  ...needsScope("members:read"),
+  description:
+    "The session is refused from the next request on. Members need no scope for their own sessions, and `members:write` for those of others.",
+  ...needsOwnOrRead(),
   request: { params: params.extend({ session_id: uuid() }) },
   responses: { 204: emptyResponse("Ended."), ...errorResponses(403, 404, 422) },
 });

@@ -148,12 +148,16 @@ test("nobody gives scopes that he lacks, or manages somebody who has them", asyn
   expect((await invite(lead, "custom", { scopes: ["conversations:read"] })).status).toBe(201);
 });
 
-test("members change their own name and availability, and end their own sessions", async () => {
+test.each([
+  ["viewer", {}],
+  ["custom", { scopes: ["conversations:read"] }],
+])("a member with the role %s changes the own name and availability, and ends the own sessions", async (role, more) => {
   const workspace = await createWorkspace();
-  const viewer = await join(workspace, "viewer");
+  const viewer = await join(workspace, role, more);
   const other = await join(workspace, "viewer");
   const changed = await viewer.call("PATCH", `/members/${viewer.id}`, { name: "Grace", availability: "away" });
   expect(changed.body).toMatchObject({ name: "Grace", availability: "away" });
+  expect((await viewer.call("GET", `/members/${viewer.id}`)).body.availability).toBe("away");
   expect((await viewer.call("GET", "/me")).body.member.name).toBe("Grace");
   expect((await viewer.call("PATCH", `/members/${other.id}`, { availability: "away" })).status).toBe(403);
   const { body } = await viewer.call("GET", `/members/${viewer.id}/sessions`);

@@ -23,7 +23,7 @@ export const availability = signal<Member["availability"]>();
 export function startAvailability(): void {
   let memberId: string | undefined;
   effect(() => {
-    const id = hasScope("members:read") ? ownMember()?.id : undefined;
+    const id = ownMember()?.id;
     if (id === memberId) return;
     memberId = id;
     availability.value = undefined;
