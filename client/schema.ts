@@ -3619,7 +3619,7 @@ export interface Operations {
     };
     answer: Schemas["IdentitySecret"];
   };
-  /** List the versions of an agent. Each change of the settings that shape answers is a version: the language, the instructions, the welcome and hand-off messages, the threshold, the model, the tools and the languages with their texts. The latest 100 versions are kept, or fewer if they are very large. Scope: `agents:write`. */
+  /** List the versions of an agent. Each change of the settings that shape answers is a version: the language, the instructions, the welcome and hand-off messages, the threshold, the model, the tools and the languages with their texts. The latest 100 versions are kept, or fewer if they are very large, and those of an evaluation. Scope: `agents:write`. */
   listAgentVersions: {
     input: {
       /** The agent's id or slug. */
@@ -3839,7 +3839,7 @@ export interface Operations {
     };
     answer: Schemas["ChatAnswer"];
   };
-  /** Send the results of client tools. Sends the results of the calls in an answer's `required_action`, and gets the answer that waited for them, or the next calls. Results that are sent again are ignored, and get the same answer. If no results come in time, the question is handed to a human, unless the conversation was resolved meanwhile. Scope: `chat:write`. */
+  /** Send the results of client tools. Sends the results of the calls in an answer's `required_action`, and gets the answer that waited for them, or the next calls. Results that are sent again are ignored: they get the calls for which the answer waits now, or the finished answer. If no results come in time, the question is handed to a human, unless the conversation was resolved meanwhile. Scope: `chat:write`. */
   sendToolResults: {
     input: {
       /** The conversation. */
@@ -4033,7 +4033,7 @@ export interface Operations {
     };
     answer: Schemas["ConversationSummary"];
   };
-  /** Upload a file for a message. Send it as multipart/form-data, then name its id in the `attachments` of a question or a reply. The type is detected from the content, not from the name. A file that no message takes within 24 hours is deleted. It needs one of the scopes `conversations:write` and `chat:write`. Scope: `conversations:write` or `chat:write`. */
+  /** Upload a file for a message. Send it as multipart/form-data, then name its id in the `attachments` of a question or a reply. The type is detected from the content, not from the name. A file that no message takes within 24 hours is deleted. Scope: `conversations:write` or `chat:write`. */
   uploadAttachment: {
     input: {
       body: Schemas["AttachmentUpload"];

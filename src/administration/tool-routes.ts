@@ -5,7 +5,7 @@ import type { AgentRow } from "../agents/wire.ts";
 import { inputProblem } from "../grounded/tool-input.ts";
 import type { Tool, ToolOutcome } from "../models/model.ts";
 import { jsonBody } from "../platform/http/body.ts";
-import { invalid, notFound } from "../platform/http/errors.ts";
+import { ApiError, invalid, notFound } from "../platform/http/errors.ts";
 import { agentRef, emailAddress } from "../platform/http/fields.ts";
 import { errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
@@ -90,7 +90,10 @@ toolRoutes.openapi(testTool, async (c) => {
   const tool = offered.find((one) => one.name === name);
   if (tool) return c.json(await call(tool, input), 200);
   const called = toolShapes({ ...agent, tools: agent.tools.filter(({ type }) => type !== "client") });
-  if (!called.some((one) => one.name === name)) throw notFound("tool of the agent that is on and that the service calls");
+  if (!called.some((one) => one.name === name)) {
+    const message = "The agent has no tool of this name that is on and that the service calls. Client tools are run by their caller.";
+    throw new ApiError("not_found", message);
+  }
   throw invalid([
     {
       loc: ["body", "visitor"],

@@ -44,7 +44,7 @@ const listRoute = createRoute({
   path: "/agents/{agent_id}/versions",
   summary: "List the versions of an agent",
   description:
-    "Each change of the settings that shape answers is a version: the language, the instructions, the welcome and hand-off messages, the threshold, the model, the tools and the languages with their texts. The latest 100 versions are kept, or fewer if they are very large.",
+    "Each change of the settings that shape answers is a version: the language, the instructions, the welcome and hand-off messages, the threshold, the model, the tools and the languages with their texts. The latest 100 versions are kept, or fewer if they are very large, and those of an evaluation.",
   ...needsScope("agents:write"),
   request: { params, query: pageQuery },
   responses: { 200: jsonResponse(versionPageSchema, "A page of versions, newest first."), ...errorResponses(403, 404, 422) },

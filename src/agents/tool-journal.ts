@@ -1,3 +1,4 @@
+import { UnreadableSecretError } from "../platform/crypto/secrets.ts";
 import type { CallResult } from "./tool-call.ts";
 
 const PREFIX = "call:";
@@ -69,7 +70,11 @@ export class CallJournal {
     if (entry) return entry.result ? { isKnown: true, result: entry.result } : { isKnown: false };
     if (this.unclaimed.size > 0) return { isKnown: false };
     this.store(key, { result: null });
-    const result = await make();
+    const result = await make().catch((error: unknown) => {
+      // Nothing has been sent, so the call may be repeated.
+      if (error instanceof UnreadableSecretError) this.remove(key);
+      throw error;
+    });
     if (result.kind === "unknown") return { isKnown: false };
     // Nothing has been sent, so the call may be repeated.
     if (result.kind === "refused") this.remove(key);

@@ -20,7 +20,7 @@ const uploadRoute = createRoute({
   path: "/attachments",
   summary: "Upload a file for a message",
   description:
-    "Send it as multipart/form-data, then name its id in the `attachments` of a question or a reply. The type is detected from the content, not from the name. A file that no message takes within 24 hours is deleted. It needs one of the scopes `conversations:write` and `chat:write`.",
+    "Send it as multipart/form-data, then name its id in the `attachments` of a question or a reply. The type is detected from the content, not from the name. A file that no message takes within 24 hours is deleted.",
   ...needsOneOf("conversations:write", "chat:write"),
   request: { body: formBody(uploadSchema) },
   responses: { 201: jsonResponse(attachmentSchema, "The file."), ...errorResponses(403, 422) },

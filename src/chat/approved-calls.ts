@@ -3,6 +3,7 @@ import { changeApprovalHandoff, decideApproval, type Decision, endApprovalHandof
 import { wakeDeliveries } from "../events/outbox.ts";
 import type { Tool, ToolOutcome, ToolRound } from "../models/model.ts";
 import { describeFailure } from "../models/stream-with-retry.ts";
+import { UnreadableSecretError } from "../platform/crypto/secrets.ts";
 import type { Database, Operation } from "../platform/db/client.ts";
 import type { ApprovalOutcome } from "../platform/db/columns.ts";
 import type { Statement } from "../platform/db/sql.ts";
@@ -63,7 +64,8 @@ async function outcomeOf(
     // An attempt that was given up has no outcome.
     signal.throwIfAborted();
     logProblem("tool_failure", { tool: tool.name, detail: describeFailure(error) });
-    return { called: "failed", outcome: undefined };
+    // Without its secrets, nothing was sent.
+    return { called: error instanceof UnreadableSecretError ? "failed" : "unknown", outcome: undefined };
   }
 }
 

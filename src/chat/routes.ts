@@ -60,7 +60,7 @@ const sendToolResults = createRoute({
   path: "/conversations/{conversation_id}/messages/{message_id}/tool-results",
   summary: "Send the results of client tools",
   description:
-    "Sends the results of the calls in an answer's `required_action`, and gets the answer that waited for them, or the next calls. Results that are sent again are ignored, and get the same answer. If no results come in time, the question is handed to a human, unless the conversation was resolved meanwhile.",
+    "Sends the results of the calls in an answer's `required_action`, and gets the answer that waited for them, or the next calls. Results that are sent again are ignored: they get the calls for which the answer waits now, or the finished answer. If no results come in time, the question is handed to a human, unless the conversation was resolved meanwhile.",
   ...needsScope("chat:write", joinRetries),
   request: { params: z.object({ conversation_id: uuid(), message_id: uuid() }), body: jsonBody(toolResultsInSchema) },
   responses: { 200: streamableResponse(chatAnswerSchema, "The answer.", chatEventsSchema), ...errorResponses(403, 404, 409, 422) },

@@ -155,7 +155,7 @@ export class SuspendedTurns {
   }
 
   /**
-   * Fills in the results of all calls that a turn waits for. Results that come again are ignored.
+   * Fills in the results of all calls that a turn waits for. Results that were sent before are ignored.
    * @param runsIn where the results come from.
    */
   settle(answerId: string, results: readonly ToolResult[], runsIn: ClientSurface): Settlement {
@@ -206,8 +206,7 @@ export class SuspendedTurns {
     const { clientTools: _clientTools, ...asked } = turn.question;
     const question = { ...asked, isNew: false, answerId: newId(shardOf(turn.question.workspaceId), nowMs), nowMs };
     this.delete(turn.question.answerId);
-    // The visitor has read the text of the answer before it.
-    const rounds = turn.rounds.map((round) => ({ ...round, text: "" }));
+    const rounds = turn.rounds.map((round) => ({ ...round, isRead: true }));
     // The calls of the answer before it are in its rounds, and its journal is closed.
     this.put({ ...turn, question, rounds, journaled: [], isSettled: true });
     return question;
@@ -215,7 +214,7 @@ export class SuspendedTurns {
 
   /** Ends the wait of a turn without results. */
   fail(turn: SuspendedTurn): void {
-    this.put(withOutcomes(turn, () => ({ kind: "failed", note: "The tool was not run.", text: "" })));
+    this.put(withOutcomes(turn, () => ({ kind: "failed", note: "No result came back. The tool may have run.", text: "" })));
   }
 }
 

@@ -39,7 +39,7 @@ export interface Attempt {
  * 2. When it ends, its question is deleted from storage. After the last one the alarm is set to the object's next task.
  * 3. When an attempt fails, or the object is interrupted (eviction, crash, deployment), the question stays in storage as an
  *    orphan. The alarm or the conversation's next message runs its turn again.
- * 4. After a day of failed attempts, or six crashes in a row, it is handed to a human. If that fails too, the attempts continue; no question is dropped.
+ * 4. After a day of failed attempts, or five crashes in a row, it is handed to a human. If that fails too, the attempts continue; no question is dropped.
  */
 export class TurnQueue {
   private tail: Promise<unknown> = Promise.resolve();

@@ -140,10 +140,14 @@ class Step {
   }
 
   /** Yields the events of a call that an earlier attempt at the turn made. */
-  *replay({ text, reasoning, reasoningField, calls }: ToolRound): Generator<ReplyEvent, void> {
+  *replay({ text, reasoning, reasoningField, calls, isRead }: ToolRound): Generator<ReplyEvent, void> {
     this.reasoning = reasoning;
     this.reasoningField = reasoningField;
     this.toolCalls = calls.map(({ call }) => call);
+    if (isRead) {
+      this.text = text;
+      return;
+    }
     yield* this.readText(text);
     yield this.textEvent(this.filter.end());
   }

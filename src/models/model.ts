@@ -68,6 +68,8 @@ export interface ToolRound {
   reasoningField?: ReasoningField | undefined;
   report: ModelCallReport;
   calls: CalledTool[];
+  /** The visitor has read the text in an answer before this one. */
+  isRead?: boolean;
 }
 
 /** A tool call that has ended. Its outcome is undefined if the tool threw an error. */

@@ -177,13 +177,9 @@ async function readAgain(run: BatchRun, { id, workspaceId }: SendableDelivery, l
     const [delivery] = await cancelUnsendable(db, leased, payloads, { ...lease, nowMs: run.now() });
     return delivery;
   } catch (error) {
-    logInterrupted({ id, workspaceId }, error);
+    logProblem("delivery_sender_failed", { workspace_id: workspaceId, delivery_id: id }, error);
     return undefined;
   }
-}
-
-function logInterrupted({ id, workspaceId }: { id: string; workspaceId: string }, error: unknown): void {
-  logProblem("delivery_sender_failed", { workspace_id: workspaceId, delivery_id: id }, error);
 }
 
 /** The delivery with everything that is needed to send it; undefined when it may not be sent. A disabled endpoint still gets tests. */
@@ -226,7 +222,9 @@ async function sendOneByOne(run: BatchRun, limiter: EndpointLimiter<SendableDeli
       limiter.block(delivery);
       const db = dbFor(run.env, delivery.id, run.meter);
       // Without the mark, the next batch waits for the endpoint once more.
-      await db.batch([markEndpointSlow(db, delivery.webhookId)]).catch((error: unknown) => logInterrupted(delivery, error));
+      await db.batch([markEndpointSlow(db, delivery.webhookId)]).catch((error: unknown) => {
+        logProblem("endpoint_not_marked_slow", { workspace_id: delivery.workspaceId, webhook_id: delivery.webhookId }, error);
+      });
       return;
     }
     limiter.finish(delivery);

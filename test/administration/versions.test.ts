@@ -286,10 +286,12 @@ test("at most a hundred versions are kept, and fewer where they are large", asyn
      WHERE agent_id = ? AND number = 1`;
   await query(workspace.id, copy, agent.id.slice(0, -3), agent.id);
   await query(workspace.id, "UPDATE agents SET version = 104 WHERE id = ?", agent.id);
+  const evaluated = await call("POST", "/evaluations", { version: 3, cases: [{ question: "Who?", expect: { refusal: true } }] });
   expect(await call("PATCH", "", { instructions: "Rhyme." })).toMatchObject({ version: 105 });
   const { total } = await call("GET", "/versions");
-  expect(total).toBe(100);
-  expect((await call("GET", "/versions?limit=1&offset=99")).data).toMatchObject([{ number: 6 }]);
+  expect(total).toBe(101);
+  expect((await call("GET", "/versions?limit=2&offset=99")).data).toMatchObject([{ number: 6 }, { number: 3 }]);
+  await call("DELETE", `/evaluations/${evaluated.id}`);
   expect((await call("GET", "/versions/6")).differences).toBeNull();
   await query(
     workspace.id,

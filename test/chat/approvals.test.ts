@@ -116,13 +116,15 @@ test("an approved call whose secret cannot be read hands over at once", async ()
 test("the answer after an approval does not repeat what the visitor has read", async () => {
   const read = "Refunds take five days, so I ask a colleague.";
   const scripts: [Script, Script] = [{ text: [`@sources p1\n${read}`], ...REFUND }, PAID];
-  const { decide, answered } = await createFixture(scripts, {}, [], "# Refund of orders\n\nRefunds of orders take five days.");
+  const { decide, answered, requests } = await createFixture(scripts, {}, [], "# Refund of orders\n\nRefunds of orders take five days.");
   await decide("approve");
   expect((await answered()).messages.map(({ content }: { content: string }) => content)).toEqual([
     "Please refund my order A1.",
     `${read}\n\nA colleague takes over.`,
     "Your refund of 48 euros is on its way.",
   ]);
+  // The model reads what it wrote.
+  expect((await requests()).at(-1)!.messages.at(-2)!.content).toContain(read);
 });
 
 test("a member may change the arguments within the tool's schema", async () => {

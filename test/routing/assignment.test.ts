@@ -58,7 +58,7 @@ test("members take turns, and one with the limit of conversations gets no more u
   expect((await workspace.call("GET", "/conversations?unassigned=true")).body.total).toBe(0);
 });
 
-test("a sweep that cannot assign fails, so that it is reported", async () => {
+test("a failure to assign is thrown, for the sweep to count", async () => {
   const { workspace, handOff } = await createTeam(1);
   const waiting = { workspaceId: workspace.id, conversationId: await handOff(), hours: {}, sinceMs: 0, minutes: 1 };
   const down = () => dbFor(envWith(d1WithFailingBatches(1, 2)), workspace.id, new Meter());
