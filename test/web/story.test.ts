@@ -164,6 +164,24 @@ test("a visitor who looks away again and again has a socket each time that they 
   expect(await counts()).toEqual({ asked, opened: 7 });
 });
 
+test("a chat that is removed while it reads the earlier messages asks for nothing afterwards", async () => {
+  const { page, chat, id } = await openWaiting();
+  await page.reload();
+  const held = Promise.withResolvers<Route>();
+  await page.route(`**/conversations/${id}/messages`, held.resolve);
+  await chat.open();
+  const route = await held.promise;
+  await page.evaluate('SupportAgent("destroy")');
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(request.url()));
+  page.on("websocket", (socket) => asked.push(socket.url()));
+  const ended = page.waitForResponse(`**/conversations/${id}/messages`);
+  await route.continue();
+  await (await ended).finished();
+  await page.clock.runFor(300_000);
+  expect(asked).toEqual([]);
+});
+
 test("a socket that answers no ping is replaced, and what it did not tell is read", async () => {
   const { page, chat, id, reads } = await openWaiting();
   const dead = new Set<unknown>();
@@ -338,4 +356,14 @@ test("on a phone the window covers the page, and the page is as it was afterward
   await chat.button("Close chat").tap();
   await expect.poll(() => page.evaluate(() => document.documentElement.style.overflow)).toBe("");
   expect(errors).toEqual([]);
+});
+
+test("a page scrolls again after an open chat was removed on a phone", async () => {
+  const { page } = await openPage({ viewport: { width: 375, height: 667 }, hasTouch: true, isMobile: true });
+  await page.goto(await serveSite({ "/": embedding() }));
+  await chatOn(page).open();
+  const overflow = () => page.evaluate(() => document.documentElement.style.overflow);
+  await expect.poll(overflow).toBe("hidden");
+  await page.evaluate('SupportAgent("destroy")');
+  await expect.poll(overflow).toBe("");
 });

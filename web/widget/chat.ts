@@ -31,6 +31,8 @@ interface ChatOptions {
   channel: "widget" | "hosted";
   view: Signal<View>;
   emit: (event: EventName, detail: Record<string, unknown>) => void;
+  /** Whether the chat is in a page. Otherwise it asks for no messages. */
+  isInPage: () => boolean;
   /** Asks the visitor to confirm that they are human, and returns the token that proves it. @throws ChallengeError */
   solveChallenge: () => Promise<string>;
 }
@@ -384,20 +386,16 @@ export class Chat {
   private watch(): void {
     const isLive = this.isWithHuman.value;
     const { conversation, live } = this.memory.value;
-    if (!conversation) return this.poller.stop();
+    if (!conversation || !this.options.isInPage()) return this.poller.stop();
     if (live !== isLive) this.memory.set({ live: isLive });
     this.poller.start(isLive ? "human" : this.isShown.value ? "agent" : "none");
   }
 
-  /** Called when the panel is opened or closed. */
+  /** Called when the panel is opened or closed, and when it is put into a page or removed. */
   setShown(isShown: boolean): void {
     this.isShown.value = isShown;
     if (isShown) this.markSeen();
     if (!this.draft.value) this.watch();
-  }
-
-  pause(): void {
-    this.poller.stop();
   }
 
   private markSeen(): void {

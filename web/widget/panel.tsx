@@ -40,6 +40,7 @@ export async function mount(host: Host): Promise<Panel> {
       channel: mode === "page" ? "hosted" : "widget",
       view,
       emit: (event, detail) => emit(host, event, detail),
+      isInPage: () => element.isConnected,
       solveChallenge: () =>
         import("./turnstile.ts")
           .then(({ solveChallenge }) => solveChallenge(host, (isShown) => (isChallenged.value = isShown)))
@@ -74,7 +75,7 @@ export async function mount(host: Host): Promise<Panel> {
     open: () => setOpen(host, ui, true),
     handleCall: (call) => handleCall(ui, call),
     resume: () => ui.chat.setShown(ui.isOpen.value),
-    pause: () => ui.chat.pause(),
+    pause: () => ui.chat.setShown(false),
   };
 }
 
@@ -263,8 +264,7 @@ const COVERING_SCREENS = "(max-width: 480px), (max-height: 480px)";
 
 /** Keeps a window that covers the page above the on-screen keyboard, traps the focus in it, and stops the page from scrolling. */
 function useFullScreen(isFloating: boolean, frame: { current: HTMLDivElement | null }): void {
-  const { isOpen } = useUi();
-  const isShown = isOpen.value;
+  const isShown = useUi().chat.isShown.value;
   useEffect(() => {
     if (!isFloating || !isShown || !matchMedia(COVERING_SCREENS).matches) return;
     const { visualViewport } = window;
