@@ -168,6 +168,7 @@ export class Chat {
     this.profile.value = {};
     this.hasContact.value = false;
     this.text.value = this.announcement.value = "";
+    this.uploads.value?.take();
     this.options.view.value = "chat";
     this.clear();
   }
@@ -195,7 +196,6 @@ export class Chat {
     this.problem.value = undefined;
     this.isReconnecting.value = false;
     this.unread.value = 0;
-    this.uploads.value?.take();
     this.readMemory();
   }
 
@@ -358,6 +358,8 @@ export class Chat {
     if (epoch === this.epoch && error instanceof ApiError && (error.status === 401 || error.status === 404)) {
       this.memory.set({ token: error.status === 401 ? undefined : this.memory.value.token, conversation: undefined, live: false });
       this.clear();
+      // Files are uploaded with the token.
+      if (error.status === 401) this.uploads.value?.take();
       this.problem.value = { kind: "session_ended" };
     }
     throw error;
