@@ -251,6 +251,28 @@ test("a message that waits for an answer before it is back in the field when a n
   await expect.poll(() => chat.field.inputValue()).toBe("And tomorrow?");
 });
 
+test("a message that could not be sent is back in the field when a new conversation begins, and is not sent there", async () => {
+  const { page } = await openPage();
+  await page.goto(await serveSite({ "/": embedding() }));
+  const chat = chatOn(page);
+  await chat.open();
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  await page.context().setOffline(true);
+  await chat.ask("Is somebody there?");
+  await chat.log.getByText("Reconnecting").waitFor();
+  await chat.button("New conversation").click();
+  await expect.poll(() => chat.field.inputValue()).toBe("Is somebody there?");
+  const sent: string[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "POST") sent.push((request.postDataJSON() as { message: string }).message);
+  });
+  await page.context().setOffline(false);
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  expect(sent).toEqual([question("markdown")]);
+});
+
 test("a comment on an answer stays in its field until it is stored", async () => {
   const { page } = await openPage();
   await page.goto(await serveSite({ "/": embedding() }));

@@ -177,7 +177,7 @@ export class Chat {
 
   /** Shows an earlier conversation, or starts a new one. */
   async openConversation(id: string | undefined): Promise<void> {
-    const unsent = this.messages.value.filter(({ key, state }) => state && key !== this.draft.value?.key);
+    const unsent = this.messages.value.filter(({ key, state }) => state && (this.isReconnecting.value || key !== this.draft.value?.key));
     this.memory.set({ conversation: id, seen: undefined, live: false });
     this.clear();
     // What waited for an answer before it, or failed, is not lost.
@@ -250,6 +250,7 @@ export class Chat {
       question.identity = await this.identity;
       if (epoch !== this.epoch) return;
       if (this.needsProof && !question.identity) question.turnstile = await this.options.solveChallenge();
+      if (epoch !== this.epoch) return;
       for await (const event of followAnswer(this.api, question)) {
         if (epoch !== this.epoch) return;
         this.apply(event, message.key);
@@ -357,9 +358,9 @@ export class Chat {
   private forgetIfGone(error: unknown, epoch: number): never {
     if (epoch === this.epoch && error instanceof ApiError && (error.status === 401 || error.status === 404)) {
       this.memory.set({ token: error.status === 401 ? undefined : this.memory.value.token, conversation: undefined, live: false });
-      this.clear();
       // Files are uploaded with the token.
       if (error.status === 401) this.uploads.value?.take();
+      this.clear();
       this.problem.value = { kind: "session_ended" };
     }
     throw error;
