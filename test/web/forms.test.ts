@@ -153,6 +153,21 @@ test("an agent's page asks before a link leaves it with changes that are not sav
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(page.viewportSize()!.width);
 });
 
+test("the privacy settings ask before a link leaves them with changes that are not saved", async () => {
+  const workspace = await createWorkspace();
+  const page = await openConsole(workspace, "settings/privacy");
+  const questions: string[] = [];
+  page.on("dialog", (dialog) => {
+    questions.push(dialog.message());
+    void dialog.dismiss();
+  });
+  const cards = page.getByLabel("Numbers of payment cards");
+  await cards.check();
+  await page.getByRole("link", { name: "Usage" }).click();
+  expect(questions).toEqual(["Leave without saving? What you changed is lost."]);
+  await expect.poll(() => cards.isChecked()).toBe(true);
+});
+
 test("a dialog that was filled, or that shows a secret once, asks before it closes", async () => {
   const workspace = await createWorkspace();
   const { page } = await openPage();
