@@ -168,6 +168,21 @@ test("the privacy settings ask before a link leaves them with changes that are n
   await expect.poll(() => cards.isChecked()).toBe(true);
 });
 
+test("an endpoint's address that is refused is said at its field", async () => {
+  const workspace = await createWorkspace();
+  const { id } = await workspace.call<{ id: string }>("POST", "/webhooks", { url: "https://example.com/hook", events: ["*"] });
+  const page = await openConsole(workspace, `webhooks/${id}`);
+  await page.getByRole("button", { name: "Edit" }).click();
+  const form = page.getByRole("dialog", { name: "Edit endpoint" });
+  await form.getByLabel("URL").fill("https://user:pass@example.com/hook");
+  await form.getByRole("button", { name: "Save" }).click();
+  await expect.poll(() => problemOf(form, "URL")).toMatch(/\w.*\.$/);
+  await form.getByLabel("URL").fill("https://example.com/other");
+  await form.getByRole("button", { name: "Save" }).click();
+  await form.waitFor({ state: "detached" });
+  await page.getByText("https://example.com/other").waitFor();
+});
+
 test("a dialog that was filled, or that shows a secret once, asks before it closes", async () => {
   const workspace = await createWorkspace();
   const { page } = await openPage();
