@@ -371,7 +371,8 @@ export class Chat {
     // Two reads at the same time return the same message.
     if (this.messages.value.some(({ id }) => id === message.id)) return;
     if (message.role === "user") {
-      // A message that was written here is returned with its id. One that was masked is the first of those that were sent.
+      // A message that was written here is returned with its id. Redaction may have changed its text: it is then matched with the first
+      // message that was sent and has no id yet.
       const isOwn = ({ id, role }: Message) => id === null && role === "user";
       const own =
         this.messages.value.findLast((one) => isOwn(one) && one.content === message.content) ??
