@@ -237,6 +237,27 @@ test("a conversation is there again after a reload, and earlier ones are in the 
   expect(errors).toEqual([]);
 });
 
+test("a question is sent once the earlier messages are there, though they arrive late and after a failure", async () => {
+  const { page } = await openPage();
+  await page.goto(await serveSite({ "/": embedding() }));
+  const chat = chatOn(page);
+  await chat.open();
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  await page.reload();
+  const held = Promise.withResolvers<Route>();
+  await page.route("**/conversations/*/messages", held.resolve, { times: 1 });
+  await chat.open();
+  const route = await held.promise;
+  await chat.ask("Is somebody there?");
+  await route.abort();
+  await chat.answered();
+  expect(await chat.field.inputValue()).toBe("Is somebody there?");
+  await chat.field.press("Enter");
+  await chat.log.getByText("Is somebody there?").waitFor();
+  expect(await chat.log.getByText(question("markdown")).count()).toBe(1);
+});
+
 test("a message that waits for an answer before it is back in the field when a new conversation begins", async () => {
   const { page } = await openPage();
   await page.goto(await serveSite({ "/": embedding() }));

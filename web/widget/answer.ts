@@ -14,7 +14,7 @@ export type AnswerEvent =
 
 /** A connection is dead after this time without data, since the service sends a comment every 15 s. */
 const SILENCE_MS = 35_000;
-const FIRST_PAUSE_MS = 1_000;
+export const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 15_000;
 /** The attempts to send a question before the visitor is asked to try again. Once the service has it, its answer is awaited without end. */
 const MAX_SENDS = 5;
@@ -122,7 +122,7 @@ class SilenceGuard {
 }
 
 /** Waits for a time, and then until the browser is online. */
-async function pause(ms: number): Promise<void> {
+export async function pause(ms: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms));
   if (!navigator.onLine) await new Promise((resolve) => addEventListener("online", resolve, { once: true }));
 }

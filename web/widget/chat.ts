@@ -1,7 +1,7 @@
 import { computed, type Signal, signal } from "@preact/signals";
 import type { ToolFunctions } from "../../client/stream.ts";
 import { ApiError, newQuestionKey } from "../../client/transport.ts";
-import { type AnswerEvent, followAnswer, type Question } from "./answer.ts";
+import { type AnswerEvent, FIRST_PAUSE_MS, followAnswer, pause, type Question } from "./answer.ts";
 import { Api, type ApiAnswer, type ApiMessage, type Contact, type ConversationStatus } from "./api.ts";
 import type { EventName, Settings } from "./host.ts";
 import { type Attachment, textOfFiles } from "../shared/attachments.ts";
@@ -44,7 +44,7 @@ export class Chat {
   readonly status = signal<ConversationStatus | undefined>(undefined);
   readonly problem = signal<Problem | undefined>(undefined);
   readonly isReconnecting = signal(false);
-  /** Whether the conversation of an earlier visit is being loaded. */
+  /** Whether an earlier conversation is being loaded. A question before that would hide its messages. */
   readonly isLoading = signal(false);
   /** The text that the visitor is writing. */
   readonly text = signal("");
@@ -109,8 +109,10 @@ export class Chat {
     this.isLoading.value = true;
     // It may be the conversation of a different person than the one that the page is about to name.
     await this.identity.catch(() => undefined);
-    if (epoch === this.epoch) await this.catchUp().catch(() => undefined);
-    this.isLoading.value = false;
+    const again = () => pause(FIRST_PAUSE_MS).then(() => this.catchUp());
+    // A service that stays unavailable does not keep the visitor from asking.
+    if (epoch === this.epoch) await Promise.allSettled([this.catchUp().catch(again)]);
+    if (epoch === this.epoch) this.isLoading.value = false;
     this.watch();
   }
 
@@ -194,7 +196,7 @@ export class Chat {
     this.draft.value = undefined;
     this.status.value = undefined;
     this.problem.value = undefined;
-    this.isReconnecting.value = false;
+    this.isReconnecting.value = this.isLoading.value = false;
     this.unread.value = 0;
     this.readMemory();
   }
