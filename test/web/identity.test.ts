@@ -107,6 +107,29 @@ test("a question that fails after the visitor has signed out brings nobody back"
   expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain("earlier");
 });
 
+test("a chat that is put into the page again keeps the visitor, and is forgotten by a sign-out in between", async () => {
+  const { page, chat, open } = await openShop();
+  await open("");
+  await page.evaluate('SupportAgent("reset")');
+  await chat.ask("Is somebody there?");
+  await chat.window.getByText("Waiting for a person").waitFor();
+  const addAgain = async (before = "") => {
+    await page.evaluate(`{
+      const old = document.querySelector("support-agent");
+      SupportAgent("destroy");
+      ${before};
+      const element = document.createElement("support-agent");
+      for (const name of ["agent", "launcher"]) element.setAttribute(name, old.getAttribute(name));
+      document.body.append(element);
+    }`);
+    await chat.open();
+  };
+  await addAgain();
+  await chat.log.getByText("Is somebody there?").waitFor();
+  await addAgain('SupportAgent("reset")');
+  await chat.window.getByText("How can I help you?").waitFor();
+});
+
 test("a text that was not sent disappears from all tabs when the visitor signs out in one", async () => {
   const { page: first } = await openPage();
   const second = await first.context().newPage();
