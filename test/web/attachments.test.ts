@@ -79,6 +79,22 @@ test("a visitor picks, pastes and drops files, sees what is wrong with one, and 
   expect(errors.filter((error) => !error.includes("422"))).toEqual([]);
 });
 
+test("files that were added stay when the visitor begins a new conversation", async () => {
+  const { page } = await openPage();
+  await page.goto(await serveSite({ "/": embedding() }));
+  const chat = chatOn(page);
+  await chat.open();
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  await chat.window.locator("input[type=file]").setInputFiles(image());
+  await chat.window.getByRole("list", { name: "Files" }).getByRole("img").waitFor();
+  await chat.button("New conversation").click();
+  await chat.window.getByText("Ask me anything about this service.").waitFor();
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  expect(await attachmentsOf(await conversationOn(page))).toEqual([["photo.png"], []]);
+});
+
 test.each([375, 1440])("the team sends and sees files in the console, at %i pixels", async (width) => {
   const workspace = await createWorkspace();
   const id = await workspace.ask("Where is my parcel?");

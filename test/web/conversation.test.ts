@@ -128,6 +128,21 @@ test("a long conversation opens at its latest message, and stays there while the
   await expect.poll(() => belowTheFold(page)).toBe(0);
 });
 
+test("a conversation that grows while it is open offers its earlier messages", async () => {
+  const workspace = await createWorkspace();
+  const id = await workspace.ask("Where is my parcel?");
+  for (let number = 0; number < 97; number++) await workspace.reply(id, `Reply ${number}.`);
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.goto(`${service.url}/console/#/inbox/${id}`);
+  const log = page.getByRole("log");
+  await log.getByText("Where is my parcel?").waitFor();
+  for (let number = 97; number < 100; number++) await workspace.reply(id, `Reply ${number}.`);
+  await log.getByText("Reply 99.").waitFor();
+  await log.getByRole("button", { name: "Show earlier messages" }).click();
+  await log.getByText("Where is my parcel?").waitFor();
+});
+
 test("an engineer sees why an answer was given, teaches another one, and runs the questions again", async () => {
   const workspace = await createWorkspace();
   const id = await workspace.ask("Do you deliver to Norway?");

@@ -153,6 +153,36 @@ test("an agent's page asks before a link leaves it with changes that are not sav
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(page.viewportSize()!.width);
 });
 
+test("the privacy settings ask before a link leaves them with changes that are not saved", async () => {
+  const workspace = await createWorkspace();
+  const page = await openConsole(workspace, "settings/privacy");
+  const questions: string[] = [];
+  page.on("dialog", (dialog) => {
+    questions.push(dialog.message());
+    void dialog.dismiss();
+  });
+  const cards = page.getByLabel("Numbers of payment cards");
+  await cards.check();
+  await page.getByRole("link", { name: "Usage" }).click();
+  expect(questions).toEqual(["Leave without saving? What you changed is lost."]);
+  await expect.poll(() => cards.isChecked()).toBe(true);
+});
+
+test("an endpoint's address that is refused is said at its field", async () => {
+  const workspace = await createWorkspace();
+  const { id } = await workspace.call<{ id: string }>("POST", "/webhooks", { url: "https://example.com/hook", events: ["*"] });
+  const page = await openConsole(workspace, `webhooks/${id}`);
+  await page.getByRole("button", { name: "Edit" }).click();
+  const form = page.getByRole("dialog", { name: "Edit endpoint" });
+  await form.getByLabel("URL").fill("https://user:pass@example.com/hook");
+  await form.getByRole("button", { name: "Save" }).click();
+  await expect.poll(() => problemOf(form, "URL")).toMatch(/\w.*\.$/);
+  await form.getByLabel("URL").fill("https://example.com/other");
+  await form.getByRole("button", { name: "Save" }).click();
+  await form.waitFor({ state: "detached" });
+  await page.getByText("https://example.com/other").waitFor();
+});
+
 test("a dialog that was filled, or that shows a secret once, asks before it closes", async () => {
   const workspace = await createWorkspace();
   const { page } = await openPage();

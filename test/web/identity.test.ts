@@ -1,4 +1,5 @@
 import { SignJWT } from "jose";
+import type { Route } from "playwright-core";
 import { expect, test } from "vitest";
 import { call, openPage, serveSite } from "./browser.ts";
 import { chatOn, embedding } from "./chat.ts";
@@ -87,6 +88,46 @@ test("nothing of a visitor who signs out stays on the screen", async () => {
   await page.getByRole("listitem").waitFor({ state: "detached" });
   await expect.poll(() => chat.field.inputValue()).toBe("");
   expect(await page.locator(".unseen").textContent()).toBe("");
+});
+
+test("a question that fails after the visitor has signed out brings nobody back", async () => {
+  const { page, chat, open } = await openShop();
+  await open("");
+  const held = Promise.withResolvers<Route>();
+  await page.route("**/widget/v1/agents/*/messages", held.resolve);
+  await chat.ask("Is somebody there?");
+  const route = await held.promise;
+  await page.evaluate('SupportAgent("reset")');
+  const ids = { conversation_id: crypto.randomUUID(), message_id: crypto.randomUUID() };
+  const error = { code: "unavailable", message: "Try again.", ...ids, visitor_token: "earlier" };
+  const ended = page.waitForResponse("**/widget/v1/agents/*/messages");
+  await route.fulfill({ status: 503, json: { error }, headers: { "Access-Control-Allow-Origin": "*" } });
+  await (await ended).finished();
+  await chat.window.getByText("How can I help you?").waitFor();
+  expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain("earlier");
+});
+
+test("a chat that is put into the page again keeps the visitor, and is forgotten by a sign-out in between", async () => {
+  const { page, chat, open } = await openShop();
+  await open("");
+  await page.evaluate('SupportAgent("reset")');
+  await chat.ask("Is somebody there?");
+  await chat.window.getByText("Waiting for a person").waitFor();
+  const addAgain = async (before = "") => {
+    await page.evaluate(`{
+      const old = document.querySelector("support-agent");
+      SupportAgent("destroy");
+      ${before};
+      const element = document.createElement("support-agent");
+      for (const name of ["agent", "launcher"]) element.setAttribute(name, old.getAttribute(name));
+      document.body.append(element);
+    }`);
+    await chat.open();
+  };
+  await addAgain();
+  await chat.log.getByText("Is somebody there?").waitFor();
+  await addAgain('SupportAgent("reset")');
+  await chat.window.getByText("How can I help you?").waitFor();
 });
 
 test("a text that was not sent disappears from all tabs when the visitor signs out in one", async () => {

@@ -120,19 +120,41 @@ test.each(["succeeds", "fails"] as const)("the first message carries the token o
   expect(tokens).toEqual(["solved-token", undefined]);
 });
 
+/** A challenge that waits for a click. */
+const CLICKED_CHALLENGE = `window.turnstile = {
+  render(element, options) {
+    options["before-interactive-callback"]();
+    element.innerHTML = "<button>I am human</button>";
+    element.firstChild.onclick = () => options.callback("solved-token");
+    return "challenge-1";
+  },
+  remove() {},
+};`;
+
+test("a message whose challenge is solved after the visitor has signed out is not sent", async () => {
+  const { page } = await openPage();
+  await addChallenge(page, service.agentId, CLICKED_CHALLENGE);
+  await page.goto(await serveSite({ "/": embedding() }));
+  const chat = chatOn(page);
+  await chat.open();
+  const sent: string[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "POST") sent.push((request.postDataJSON() as { message: string }).message);
+  });
+  await chat.ask("My number is 4711.");
+  await chat.button("I am human").waitFor();
+  await page.evaluate('SupportAgent("reset")');
+  await chat.button("I am human").click();
+  await chat.ask(question("markdown"));
+  await chat.button("I am human").click();
+  await chat.answered();
+  expect(sent).toEqual([question("markdown")]);
+});
+
 test("a visitor who leaves an address first can solve the challenge", async () => {
   const agentId = await createAgent({ settings: { status: "paused" } });
   const { page } = await openPage();
-  const challenge = `window.turnstile = {
-    render(element, options) {
-      options["before-interactive-callback"]();
-      element.innerHTML = "<button>I am human</button>";
-      element.firstChild.onclick = () => options.callback("solved-token");
-      return "challenge-1";
-    },
-    remove() {},
-  };`;
-  await addChallenge(page, agentId, challenge);
+  await addChallenge(page, agentId, CLICKED_CHALLENGE);
   await page.goto(await serveSite({ "/": embedding({ agentId }) }));
   const chat = chatOn(page);
   await chat.open();

@@ -137,3 +137,20 @@ test("a response to a request of the former session does not end the next one", 
   await page.getByText("This key is not valid.").waitFor();
   expect(await dialog.count()).toBe(0);
 });
+
+test("the inbox of the next session has no search of the former one", async () => {
+  const workspace = await createWorkspace();
+  const next = await createWorkspace();
+  await next.ask("Are you open on Sunday?");
+  const { page } = await openPage();
+  await signIn(page, workspace.key);
+  await page.getByLabel("Search conversations").fill("parcel");
+  await page.waitForURL(/\?q=parcel#/);
+  await page.getByRole("link", { name: "Settings" }).click();
+  await page.getByRole("heading", { name: "Settings" }).waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("API key or operator token").fill(next.key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("Are you open on Sunday?").waitFor();
+  expect(await page.getByLabel("Search conversations").inputValue()).toBe("");
+});

@@ -164,6 +164,24 @@ test("a visitor who looks away again and again has a socket each time that they 
   expect(await counts()).toEqual({ asked, opened: 7 });
 });
 
+test("a chat that is removed while it reads the earlier messages asks for nothing afterwards", async () => {
+  const { page, chat, id } = await openWaiting();
+  await page.reload();
+  const held = Promise.withResolvers<Route>();
+  await page.route(`**/conversations/${id}/messages`, held.resolve);
+  await chat.open();
+  const route = await held.promise;
+  await page.evaluate('SupportAgent("destroy")');
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(request.url()));
+  page.on("websocket", (socket) => asked.push(socket.url()));
+  const ended = page.waitForResponse(`**/conversations/${id}/messages`);
+  await route.continue();
+  await (await ended).finished();
+  await page.clock.runFor(300_000);
+  expect(asked).toEqual([]);
+});
+
 test("a socket that answers no ping is replaced, and what it did not tell is read", async () => {
   const { page, chat, id, reads } = await openWaiting();
   const dead = new Set<unknown>();
@@ -219,6 +237,27 @@ test("a conversation is there again after a reload, and earlier ones are in the 
   expect(errors).toEqual([]);
 });
 
+test("a question is sent once the earlier messages are there, though they arrive late and after a failure", async () => {
+  const { page } = await openPage();
+  await page.goto(await serveSite({ "/": embedding() }));
+  const chat = chatOn(page);
+  await chat.open();
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  await page.reload();
+  const held = Promise.withResolvers<Route>();
+  await page.route("**/conversations/*/messages", held.resolve, { times: 1 });
+  await chat.open();
+  const route = await held.promise;
+  await chat.ask("Is somebody there?");
+  await route.abort();
+  await chat.answered();
+  expect(await chat.field.inputValue()).toBe("Is somebody there?");
+  await chat.field.press("Enter");
+  await chat.log.getByText("Is somebody there?").waitFor();
+  expect(await chat.log.getByText(question("markdown")).count()).toBe(1);
+});
+
 test("a message that waits for an answer before it is back in the field when a new conversation begins", async () => {
   const { page } = await openPage();
   await page.goto(await serveSite({ "/": embedding() }));
@@ -231,6 +270,28 @@ test("a message that waits for an answer before it is back in the field when a n
   await chat.ask("And tomorrow?");
   await chat.button("New conversation").click();
   await expect.poll(() => chat.field.inputValue()).toBe("And tomorrow?");
+});
+
+test("a message that could not be sent is back in the field when a new conversation begins, and is not sent there", async () => {
+  const { page } = await openPage();
+  await page.goto(await serveSite({ "/": embedding() }));
+  const chat = chatOn(page);
+  await chat.open();
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  await page.context().setOffline(true);
+  await chat.ask("Is somebody there?");
+  await chat.log.getByText("Reconnecting").waitFor();
+  await chat.button("New conversation").click();
+  await expect.poll(() => chat.field.inputValue()).toBe("Is somebody there?");
+  const sent: string[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "POST") sent.push((request.postDataJSON() as { message: string }).message);
+  });
+  await page.context().setOffline(false);
+  await chat.ask(question("markdown"));
+  await chat.answered();
+  expect(sent).toEqual([question("markdown")]);
 });
 
 test("a comment on an answer stays in its field until it is stored", async () => {
@@ -338,4 +399,14 @@ test("on a phone the window covers the page, and the page is as it was afterward
   await chat.button("Close chat").tap();
   await expect.poll(() => page.evaluate(() => document.documentElement.style.overflow)).toBe("");
   expect(errors).toEqual([]);
+});
+
+test("a page scrolls again after an open chat was removed on a phone", async () => {
+  const { page } = await openPage({ viewport: { width: 375, height: 667 }, hasTouch: true, isMobile: true });
+  await page.goto(await serveSite({ "/": embedding() }));
+  await chatOn(page).open();
+  const overflow = () => page.evaluate(() => document.documentElement.style.overflow);
+  await expect.poll(overflow).toBe("hidden");
+  await page.evaluate('SupportAgent("destroy")');
+  await expect.poll(overflow).toBe("");
 });

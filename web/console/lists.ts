@@ -42,13 +42,14 @@ interface Later<Item> {
   key: string;
   data: readonly Item[];
   next: Place | null;
+  error?: unknown;
 }
 
 /** @param key identifies the list. When it changes, the hook starts over. */
 export function usePages<Item extends { id: string }>(key: string, read: ReadPage<Item>, watch?: Watch): Pages<Item> {
   const [more, setMore] = useState<Later<Item> | undefined>();
-  const [error, setError] = useState<unknown>();
-  const isLoading = useRef(false);
+  /** The list of which a later page is being read. */
+  const loading = useRef<string>(undefined);
   const shown = useRef<readonly Item[]>([]);
   const readFirst = async (signal: AbortSignal) => {
     const page = await read({ limit: PAGE_SIZE }, { signal });
@@ -59,18 +60,17 @@ export function usePages<Item extends { id: string }>(key: string, read: ReadPag
   const own = more?.key === key ? more : undefined;
   const next = own ? own.next : first.data ? nextPlace(first.data) : null;
   const loadMore = async () => {
-    if (isLoading.current || next === null) return;
-    isLoading.current = true;
-    setError(undefined);
+    if (loading.current === key || next === null) return;
+    loading.current = key;
     // From now on, items that new ones push off the first page are kept among the later pages.
-    setMore(own ?? { key, data: [], next });
+    setMore({ ...(own ?? { key, data: [], next }), error: undefined });
     try {
       const page = await read({ limit: PAGE_SIZE, ...next }, {});
       setMore((later) => (later?.key === key ? { ...later, data: [...later.data, ...page.data], next: nextPlace(page) } : later));
-    } catch (failure) {
-      setError(failure);
+    } catch (error) {
+      setMore((later) => (later?.key === key ? { ...later, error } : later));
     }
-    isLoading.current = false;
+    if (loading.current === key) loading.current = undefined;
   };
   const items = unique([...(first.data?.data ?? []), ...(own?.data ?? [])]);
   shown.current = items;
@@ -78,7 +78,14 @@ export function usePages<Item extends { id: string }>(key: string, read: ReadPag
     setMore(undefined);
     first.reload();
   };
-  return { items, total: first.data?.total, first: { ...first, reload }, hasMore: next !== null, loadMore: () => void loadMore(), error };
+  return {
+    items,
+    total: first.data?.total,
+    first: { ...first, reload },
+    hasMore: next !== null,
+    loadMore: () => void loadMore(),
+    error: own?.error,
+  };
 }
 
 /** Updates the later pages after the first one was read again. Returns undefined if more items are new than the first page holds. */

@@ -107,12 +107,11 @@ function connect(): void {
   socket = opened;
   isAnswered = true;
   opened.addEventListener("open", () => {
-    const isAgain = pauseMs !== FIRST_PAUSE_MS || !isLive.peek();
     isLive.value = true;
     pauseMs = FIRST_PAUSE_MS;
     sendPresence();
     // The service does not repeat changes from the time without a socket.
-    if (isAgain) notify(CHANGE_KINDS.map((kind) => ({ kind, id: "*" })));
+    notify(CHANGE_KINDS.map((kind) => ({ kind, id: "*" })));
   });
   opened.addEventListener("message", ({ data }) => {
     isAnswered = true;

@@ -150,14 +150,16 @@ export async function resume(): Promise<void> {
 
 function goOnWith(next: Session): void {
   noteSignIn();
-  const isSame = session.value && keyOf(session.value) === keyOf(next);
+  const isSame = keyOf(session.value) === keyOf(next);
   session.value = next;
   hasEnded.value = false;
   // Another key may not see what this page shows.
   if (!isSame && location.hash !== "") location.hash = "";
 }
 
-function keyOf(of: Session): string {
+/** Identifies who is signed in; undefined if nobody is. */
+export function keyOf(of: Session | null | undefined): string | undefined {
+  if (!of) return undefined;
   return of.kind === "workspace" ? (of.member ?? of.key).id : "operator";
 }
 

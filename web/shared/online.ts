@@ -1,10 +1,11 @@
-import { useEffect, useState } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 
 /** Whether the browser is online. */
 export function useOnline(): boolean {
-  const [isOnline, setOnline] = useState(navigator.onLine);
+  const isOnline = useSignal(navigator.onLine);
   useEffect(() => {
-    const update = () => setOnline(navigator.onLine);
+    const update = () => (isOnline.value = navigator.onLine);
     addEventListener("online", update);
     addEventListener("offline", update);
     return () => {
@@ -12,5 +13,5 @@ export function useOnline(): boolean {
       removeEventListener("offline", update);
     };
   }, []);
-  return isOnline;
+  return isOnline.value;
 }

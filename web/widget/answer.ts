@@ -1,10 +1,12 @@
 import { type AnswerKey, readEvents, runTools, type StreamEvent, type ToolFunctions } from "../../client/stream.ts";
 import { ApiError } from "../../client/transport.ts";
-import type { Api, ApiAnswer } from "./api.ts";
+import type { Api, ApiAnswer, VisitorError } from "./api.ts";
 
 /** The events of a question, in this order. A second `start` discards the answer so far. */
 export type AnswerEvent =
   | StreamEvent<ApiAnswer, { visitor_token?: string }>
+  /** The request failed, but the service has the question and will answer it. */
+  | { type: "start"; conversation_id: string; message_id: string; visitor_token: string | undefined }
   /** The connection was lost and will be opened again. */
   | { type: "reconnecting" }
   /** The whole answer has been read before. */
@@ -12,7 +14,7 @@ export type AnswerEvent =
 
 /** A connection is dead after this time without data, since the service sends a comment every 15 s. */
 const SILENCE_MS = 35_000;
-const FIRST_PAUSE_MS = 1_000;
+export const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 15_000;
 /** The attempts to send a question before the visitor is asked to try again. Once the service has it, its answer is awaited without end. */
 const MAX_SENDS = 5;
@@ -69,6 +71,7 @@ export async function* followAnswer(api: Api, question: Question): AsyncGenerato
       if (error instanceof ApiError) {
         const mayRecover = error.kept || error.status === 200 || (answer && error.status >= 500);
         if (!mayRecover) throw error;
+        if (error.kept && !answer) yield { type: "start", ...error.kept, visitor_token: (error as VisitorError).token };
         answer = error.kept ?? answer;
       } else if (!answer && attempt >= MAX_SENDS && navigator.onLine) throw error;
     } finally {
@@ -76,6 +79,8 @@ export async function* followAnswer(api: Api, question: Question): AsyncGenerato
     }
     yield { type: "reconnecting" };
     await pause(pauseMs);
+    // The visitor may have left the conversation meanwhile.
+    yield { type: "reconnecting" };
     pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
   }
 }
@@ -117,7 +122,7 @@ class SilenceGuard {
 }
 
 /** Waits for a time, and then until the browser is online. */
-async function pause(ms: number): Promise<void> {
+export async function pause(ms: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms));
   if (!navigator.onLine) await new Promise((resolve) => addEventListener("online", resolve, { once: true }));
 }

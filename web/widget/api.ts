@@ -21,6 +21,9 @@ export interface Contact {
 
 type ErrorBody = ConstructorParameters<typeof ApiError>[1] & { error?: { visitor_token?: string } };
 
+/** An error of the visitors' API. That of a question that the service stored has the token for reading its answer. */
+export type VisitorError = ApiError & { token: string | undefined };
+
 const REQUEST_TIMEOUT_MS = 30_000;
 
 interface RequestOptions {
@@ -132,9 +135,6 @@ export class Api {
     const response = await fetch(`${this.service}/widget/v1/${path}`, init);
     if (response.ok) return response;
     const failure = (await response.json().catch(() => ({}))) as ErrorBody;
-    // The error of a question that the service stored has the token for reading its answer.
-    const token = failure.error?.visitor_token;
-    if (token) this.memory.set({ token });
-    throw new ApiError(response, failure);
+    throw Object.assign(new ApiError(response, failure), { token: failure.error?.visitor_token }) satisfies VisitorError;
   }
 }

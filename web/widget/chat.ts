@@ -1,7 +1,7 @@
 import { computed, type Signal, signal } from "@preact/signals";
 import type { ToolFunctions } from "../../client/stream.ts";
 import { ApiError, newQuestionKey } from "../../client/transport.ts";
-import { type AnswerEvent, followAnswer, type Question } from "./answer.ts";
+import { type AnswerEvent, FIRST_PAUSE_MS, followAnswer, pause, type Question } from "./answer.ts";
 import { Api, type ApiAnswer, type ApiMessage, type Contact, type ConversationStatus } from "./api.ts";
 import type { EventName, Settings } from "./host.ts";
 import { type Attachment, textOfFiles } from "../shared/attachments.ts";
@@ -31,6 +31,8 @@ interface ChatOptions {
   channel: "widget" | "hosted";
   view: Signal<View>;
   emit: (event: EventName, detail: Record<string, unknown>) => void;
+  /** Whether the chat is in a page. Otherwise it asks for no messages. */
+  isInPage: () => boolean;
   /** Asks the visitor to confirm that they are human, and returns the token that proves it. @throws ChallengeError */
   solveChallenge: () => Promise<string>;
 }
@@ -42,7 +44,7 @@ export class Chat {
   readonly status = signal<ConversationStatus | undefined>(undefined);
   readonly problem = signal<Problem | undefined>(undefined);
   readonly isReconnecting = signal(false);
-  /** Whether the conversation of an earlier visit is being loaded. */
+  /** Whether an earlier conversation is being loaded. A question before that would hide its messages. */
   readonly isLoading = signal(false);
   /** The text that the visitor is writing. */
   readonly text = signal("");
@@ -107,8 +109,10 @@ export class Chat {
     this.isLoading.value = true;
     // It may be the conversation of a different person than the one that the page is about to name.
     await this.identity.catch(() => undefined);
-    if (epoch === this.epoch) await this.catchUp().catch(() => undefined);
-    this.isLoading.value = false;
+    const again = () => pause(FIRST_PAUSE_MS).then(() => this.catchUp());
+    // A service that stays unavailable does not keep the visitor from asking.
+    if (epoch === this.epoch) await Promise.allSettled([this.catchUp().catch(again)]);
+    if (epoch === this.epoch) this.isLoading.value = false;
     this.watch();
   }
 
@@ -166,6 +170,7 @@ export class Chat {
     this.profile.value = {};
     this.hasContact.value = false;
     this.text.value = this.announcement.value = "";
+    this.uploads.value?.take();
     this.options.view.value = "chat";
     this.clear();
   }
@@ -174,7 +179,7 @@ export class Chat {
 
   /** Shows an earlier conversation, or starts a new one. */
   async openConversation(id: string | undefined): Promise<void> {
-    const unsent = this.messages.value.filter(({ key, state }) => state && key !== this.draft.value?.key);
+    const unsent = this.messages.value.filter(({ key, state }) => state && (this.isReconnecting.value || key !== this.draft.value?.key));
     this.memory.set({ conversation: id, seen: undefined, live: false });
     this.clear();
     // What waited for an answer before it, or failed, is not lost.
@@ -191,9 +196,8 @@ export class Chat {
     this.draft.value = undefined;
     this.status.value = undefined;
     this.problem.value = undefined;
-    this.isReconnecting.value = false;
+    this.isReconnecting.value = this.isLoading.value = false;
     this.unread.value = 0;
-    this.uploads.value?.take();
     this.readMemory();
   }
 
@@ -248,6 +252,7 @@ export class Chat {
       question.identity = await this.identity;
       if (epoch !== this.epoch) return;
       if (this.needsProof && !question.identity) question.turnstile = await this.options.solveChallenge();
+      if (epoch !== this.epoch) return;
       for await (const event of followAnswer(this.api, question)) {
         if (epoch !== this.epoch) return;
         this.apply(event, message.key);
@@ -355,6 +360,8 @@ export class Chat {
   private forgetIfGone(error: unknown, epoch: number): never {
     if (epoch === this.epoch && error instanceof ApiError && (error.status === 401 || error.status === 404)) {
       this.memory.set({ token: error.status === 401 ? undefined : this.memory.value.token, conversation: undefined, live: false });
+      // Files are uploaded with the token.
+      if (error.status === 401) this.uploads.value?.take();
       this.clear();
       this.problem.value = { kind: "session_ended" };
     }
@@ -366,7 +373,8 @@ export class Chat {
     // Two reads at the same time return the same message.
     if (this.messages.value.some(({ id }) => id === message.id)) return;
     if (message.role === "user") {
-      // A message that was written here is returned with its id. One that was masked is the first of those that were sent.
+      // A message that was written here is returned with its id. Redaction may have changed its text: it is then matched with the first
+      // message that was sent and has no id yet.
       const isOwn = ({ id, role }: Message) => id === null && role === "user";
       const own =
         this.messages.value.findLast((one) => isOwn(one) && one.content === message.content) ??
@@ -384,20 +392,16 @@ export class Chat {
   private watch(): void {
     const isLive = this.isWithHuman.value;
     const { conversation, live } = this.memory.value;
-    if (!conversation) return this.poller.stop();
+    if (!conversation || !this.options.isInPage()) return this.poller.stop();
     if (live !== isLive) this.memory.set({ live: isLive });
     this.poller.start(isLive ? "human" : this.isShown.value ? "agent" : "none");
   }
 
-  /** Called when the panel is opened or closed. */
+  /** Called when the panel is opened or closed, and when it is put into a page or removed. */
   setShown(isShown: boolean): void {
     this.isShown.value = isShown;
     if (isShown) this.markSeen();
     if (!this.draft.value) this.watch();
-  }
-
-  pause(): void {
-    this.poller.stop();
   }
 
   private markSeen(): void {

@@ -20,7 +20,7 @@ export function Composer(): VNode {
   const isClosed = chat.notice.value?.kind === "paused";
   const uploads = !chat.needsProof && !isClosed ? chat.uploads.value : undefined;
   const isEmpty = text.value.trim() === "" && !uploads?.ready.length;
-  const canSend = !isEmpty && left >= 0 && !isClosed && !uploads?.isBusy;
+  const canSend = !isEmpty && left >= 0 && !isClosed && !uploads?.isBusy && !chat.isLoading.value;
   const files = uploads && { uploads, words: fileWords(t) };
   const send = (event: Event) => {
     event.preventDefault();

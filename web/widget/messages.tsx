@@ -1,6 +1,6 @@
 import { type ReadonlySignal, signal, useSignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { textOfFiles } from "../shared/attachments.ts";
 import { Files } from "../shared/files.tsx";
 import { Icon } from "../shared/icons.tsx";
@@ -206,15 +206,15 @@ const COPIED_MS = 2_000;
 
 function CopyButton({ code }: { code: string }): VNode {
   const { t } = useUi();
-  const [isCopied, setCopied] = useState(false);
+  const isCopied = useSignal(false);
   const copy = async () => {
     await navigator.clipboard.writeText(code);
-    setCopied(true);
-    setTimeout(() => setCopied(false), COPIED_MS);
+    isCopied.value = true;
+    setTimeout(() => (isCopied.value = false), COPIED_MS);
   };
   return (
     <button type="button" class="copy" onClick={() => void copy()}>
-      {t(isCopied ? "copied" : "copy_code")}
+      {t(isCopied.value ? "copied" : "copy_code")}
     </button>
   );
 }
@@ -245,20 +245,25 @@ function DraftItem(): VNode | null {
 
 function Sources({ citations }: { citations: readonly Citation[] }): VNode | null {
   const { t } = useUi();
-  const [shown, setShown] = useState<number | undefined>();
+  const shown = useSignal<number | undefined>(undefined);
   if (citations.length === 0) return null;
   return (
     <div class="sources">
       <ol aria-label={t("sources")}>
         {citations.map((citation, at) => (
           <li key={at}>
-            <Source citation={citation} number={at + 1} isShown={shown === at} onShow={() => setShown(shown === at ? undefined : at)} />
+            <Source
+              citation={citation}
+              number={at + 1}
+              isShown={shown.value === at}
+              onShow={() => (shown.value = shown.value === at ? undefined : at)}
+            />
           </li>
         ))}
       </ol>
-      {shown !== undefined && (
+      {shown.value !== undefined && (
         <blockquote class="snippet" dir="auto">
-          {citations[shown]!.snippet}
+          {citations[shown.value]!.snippet}
         </blockquote>
       )}
     </div>

@@ -23,6 +23,12 @@ import { type Ui, UiContext, useUi } from "./ui.ts";
 const SURFACES = { light: "#f4f4f6", dark: "#27272c" };
 const PRODUCT = "Support Agent";
 
+/**
+ * The number of calls that the chats of each agent have obeyed. A chat that is added later identifies the visitor again, but does not
+ * forget them again.
+ */
+const obeyed = new Map<string, number>();
+
 /** Shows the chat in the element of its host. */
 export async function mount(host: Host): Promise<Panel> {
   const { element, service, settings, language, calls } = host;
@@ -40,6 +46,7 @@ export async function mount(host: Host): Promise<Panel> {
       channel: mode === "page" ? "hosted" : "widget",
       view,
       emit: (event, detail) => emit(host, event, detail),
+      isInPage: () => element.isConnected,
       solveChallenge: () =>
         import("./turnstile.ts")
           .then(({ solveChallenge }) => solveChallenge(host, (isShown) => (isChallenged.value = isShown)))
@@ -51,7 +58,13 @@ export async function mount(host: Host): Promise<Panel> {
     close: () => setOpen(host, ui, false),
     focusComposer: () => element.shadowRoot!.querySelector<HTMLElement>("textarea")?.focus(),
   };
-  for (const call of calls) if (call[0] !== "close") handleCall(ui, call);
+  const who = calls.findLast(([command]) => command === "identify" || command === "reset");
+  calls.forEach((call, at) => {
+    const [command] = call;
+    const isObeyed = at < (obeyed.get(settings.id) ?? 0) && (command === "reset" || (command === "identify" && call !== who));
+    if (command !== "close" && !isObeyed) handleCall(ui, call);
+  });
+  obeyed.set(settings.id, calls.length);
   applyAppearance(host);
   const container = document.createElement("div");
   container.className = "place";
@@ -72,9 +85,12 @@ export async function mount(host: Host): Promise<Panel> {
   emit(host, "ready");
   return {
     open: () => setOpen(host, ui, true),
-    handleCall: (call) => handleCall(ui, call),
+    handleCall: (call) => {
+      handleCall(ui, call);
+      obeyed.set(settings.id, calls.indexOf(call) + 1);
+    },
     resume: () => ui.chat.setShown(ui.isOpen.value),
-    pause: () => ui.chat.pause(),
+    pause: () => ui.chat.setShown(false),
   };
 }
 
@@ -191,9 +207,8 @@ const ROLES = { floating: "dialog", inline: "region", page: "main" } as const;
 function Window({ isChallenged }: { isChallenged: { value: boolean } }): VNode {
   const ui = useUi();
   const { settings, mode, chat, language, view, isOpen, t } = ui;
-  const isFloating = mode === "floating";
   const frame = useRef<HTMLDivElement>(null);
-  useFullScreen(isFloating, frame);
+  useFullScreen(frame);
   useKeptFocus(frame);
   useEffect(() => {
     if (view.value !== "chat") frame.current!.querySelector<HTMLElement>(FIRST_STOPS[view.value])?.focus();
@@ -262,11 +277,11 @@ function onKeyDown(event: KeyboardEvent, ui: Ui): void {
 const COVERING_SCREENS = "(max-width: 480px), (max-height: 480px)";
 
 /** Keeps a window that covers the page above the on-screen keyboard, traps the focus in it, and stops the page from scrolling. */
-function useFullScreen(isFloating: boolean, frame: { current: HTMLDivElement | null }): void {
-  const { isOpen } = useUi();
-  const isShown = isOpen.value;
+function useFullScreen(frame: { current: HTMLDivElement | null }): void {
+  const { chat, mode } = useUi();
+  const isCovering = mode === "floating" && chat.isShown.value;
   useEffect(() => {
-    if (!isFloating || !isShown || !matchMedia(COVERING_SCREENS).matches) return;
+    if (!isCovering || !matchMedia(COVERING_SCREENS).matches) return;
     const { visualViewport } = window;
     const element = frame.current!;
     const { documentElement } = document;
@@ -289,7 +304,7 @@ function useFullScreen(isFloating: boolean, frame: { current: HTMLDivElement | n
       element.removeEventListener("keydown", keepFocus);
       element.ariaModal = null;
     };
-  }, [isFloating, isShown]);
+  }, [isCovering]);
 }
 
 function wrapFocus(event: KeyboardEvent, frame: HTMLElement): void {

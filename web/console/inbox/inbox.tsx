@@ -5,7 +5,7 @@ import { useShortcuts } from "../keyboard.ts";
 import type { ListWindow } from "../lists.ts";
 import { showPresence } from "../live.ts";
 import { useQuery } from "../query.ts";
-import { hasScope } from "../session.ts";
+import { hasScope, keyOf, session } from "../session.ts";
 import { useModule } from "../ui/lazy.tsx";
 import { Empty, Skeleton } from "../ui/states.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
@@ -82,14 +82,18 @@ function useFirstSteps() {
   return useQuery(`${isNew}`, async () => (isNew ? (await import("./first-steps.tsx")).FirstSteps : undefined)).data;
 }
 
-/** The filter when the inbox was last left. */
-let lastFilter: Filter = { view: "waiting" };
+/** The filter when the inbox was last left, and who was signed in. */
+let last: { filter: Filter; user: string | undefined } | undefined;
 
 /** The filter of the list. It is in the address, so that a reload, a bookmark and the way back keep it. */
 function useFilter(): [Filter, (filter: Filter) => void] {
-  const [filter, setFilter] = useState(() => readFilter(location.search) ?? lastFilter);
+  const user = keyOf(session.value);
+  const [filter, setFilter] = useState<Filter>(
+    () => readFilter(location.search) ?? (last?.user === user ? last?.filter : undefined) ?? { view: "waiting" },
+  );
   useEffect(() => {
-    const { view, q, team } = (lastFilter = filter);
+    last = { filter, user };
+    const { view, q, team } = filter;
     const parameters = new URLSearchParams({ ...(view !== "waiting" && { view }), ...(q && { q }), ...(team && { team }) }).toString();
     history.replaceState(history.state, "", `${location.pathname}${parameters && `?${parameters}`}${location.hash}`);
   }, [filter]);

@@ -20,7 +20,8 @@ const AT_END_PX = 80;
 export function Transcript({ conversation, sending }: { conversation: Schemas["ConversationWithMessages"]; sending: readonly Sending[] }) {
   const { messages: latest, handoff } = conversation;
   const [earlier, setEarlier] = useState<readonly Message[]>([]);
-  const [hasEarlier, setHasEarlier] = useState(conversation.has_more_messages);
+  /** Undefined until earlier messages are read. */
+  const [hasEarlier, setHasEarlier] = useState<boolean>();
   const scroller = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   const known = new Set(latest.map(({ id }) => id));
@@ -61,7 +62,7 @@ export function Transcript({ conversation, sending }: { conversation: Schemas["C
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < AT_END_PX;
       }}
     >
-      {hasEarlier && (
+      {(hasEarlier ?? conversation.has_more_messages) && (
         <p class="end">
           <Button variant="quiet" onClick={() => void loadEarlier()}>
             Show earlier messages

@@ -1,5 +1,6 @@
 import { InputError, type Problem, type Schemas } from "../api.ts";
 import { HANDOFF_WORDS } from "../inbox/words.tsx";
+import { loadCode } from "../ui/lazy.tsx";
 
 export type Case = Schemas["EvaluationIn"]["cases"][number];
 export type Expectation = NonNullable<Case["expect"]>;
@@ -100,7 +101,7 @@ export function expectText(expect: Expectation, nameOf: SourceName): string {
 /** Turns a CSV file into lines of cases, from its columns "question" and "expected" or, without these names, its first two columns. */
 export async function linesOfCsv(file: File): Promise<string> {
   // The parser is loaded with the first file, since few users read one.
-  const { default: csv } = await import("papaparse");
+  const { default: csv } = await loadCode(() => import("papaparse"));
   const rows = csv
     .parse<string[]>(await file.text(), { skipEmptyLines: "greedy" })
     .data.map((row) => row.map((cell) => cell.replaceAll(/\s+/g, " ").trim()));

@@ -1,4 +1,3 @@
-import { useUnsavedChanges } from "../ui/unsaved.ts";
 import { useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
 import { ApiError } from "../../../client/index.ts";
@@ -26,7 +25,6 @@ type Update = Schemas["AgentUpdate"];
 export type SaveAgent = (body: Update) => Promise<void>;
 
 export function AgentPage({ id }: { id: string }) {
-  useUnsavedChanges();
   const query = useQuery(id, (signal) => api.getAgent({ agent_id: id }, { signal }));
   const save: SaveAgent = async (body) => {
     query.set(await api.updateAgent({ agent_id: id, body }));

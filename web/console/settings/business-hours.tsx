@@ -9,7 +9,6 @@ import type { ErrorAt } from "../ui/form.ts";
 import { labelOf } from "../ui/format.tsx";
 import { Loaded } from "../ui/states.tsx";
 import { showMessage } from "../ui/toast.tsx";
-import { useUnsavedChanges } from "../ui/unsaved.ts";
 import { SettingsForm } from "./settings-form.tsx";
 
 type BusinessHours = Schemas["BusinessHours"];
@@ -24,7 +23,6 @@ const OFFICE_WEEK: Week = Object.fromEntries(DAYS.slice(0, 5).map((day) => [day,
 
 /** The hours of the team. Outside of them, a hand-off tells the visitor when the team opens. */
 export function BusinessHoursPage() {
-  useUnsavedChanges();
   const query = useQuery("business-hours", (signal) => api.getBusinessHours({}, { signal }));
   return <Loaded query={query}>{(hours) => <HoursForm hours={hours} query={query} />}</Loaded>;
 }

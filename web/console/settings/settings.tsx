@@ -4,6 +4,7 @@ import { useQuery } from "../query.ts";
 import { session } from "../session.ts";
 import { lazy } from "../ui/lazy.tsx";
 import { PageFrame } from "../ui/page.tsx";
+import { useUnsavedChanges } from "../ui/unsaved.ts";
 import { AgentList } from "./agent-list.tsx";
 import { AgentPage } from "./agent-page.tsx";
 import { KeyList } from "./key-list.tsx";
@@ -22,6 +23,7 @@ const AuditLog = lazy(async () => (await import("./audit.tsx")).AuditLog);
 /** The settings of a workspace: agents, members, teams, business hours, saved replies, keys, privacy, usage and the audit log. */
 export function Settings() {
   const [path] = useLocation();
+  useUnsavedChanges();
   return (
     <PageFrame title="Settings">
       <nav class="tabs" aria-label="Settings">

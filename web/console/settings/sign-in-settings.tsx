@@ -4,6 +4,7 @@ import { useQuery } from "../query.ts";
 import { session } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Checkbox, FieldError, Select, TextField } from "../ui/field.tsx";
+import { nextKey } from "../ui/form.ts";
 import { Secret } from "../ui/secret.tsx";
 import { Loaded } from "../ui/states.tsx";
 import { showMessage } from "../ui/toast.tsx";
@@ -178,9 +179,7 @@ function DomainsForm({ settings, save }: Props) {
           ))}
           <FieldError text={errorAt("domains")} />
           {rows.length < MAX_DOMAINS && (
-            <Button onClick={() => setRows([...rows, { key: Math.max(-1, ...rows.map((row) => row.key)) + 1, domain: "", role: "agent" }])}>
-              Add domain
-            </Button>
+            <Button onClick={() => setRows([...rows, { key: nextKey(rows), domain: "", role: "agent" }])}>Add domain</Button>
           )}
         </>
       )}

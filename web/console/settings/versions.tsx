@@ -14,7 +14,6 @@ import { PagesCards } from "../ui/pages.tsx";
 import { Loaded, NeedsScope } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { attempt, showMessage } from "../ui/toast.tsx";
-import { useUnsavedChanges } from "../ui/unsaved.ts";
 import type { AgentSettings } from "./agent-page.tsx";
 import { fieldNames, VersionDifferences } from "./version-differences.tsx";
 import { Draft, ShareField, shareOf } from "./version-draft.tsx";
@@ -36,7 +35,6 @@ export function VersionsPage({ id }: { id: string }) {
 }
 
 function Versions({ id }: { id: string }) {
-  useUnsavedChanges();
   const query = useQuery(id, async (signal) => {
     const agent = api.getAgent({ agent_id: id }, { signal });
     const draft = api.getAgentVersion({ agent_id: id, version: "draft" }, { signal });

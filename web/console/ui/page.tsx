@@ -58,6 +58,7 @@ export function SearchField({ label, q = "", onSearch, toHits }: SearchProps) {
           timer.current = setTimeout(search, TYPING_PAUSE_MS);
         }}
         onKeyDown={(event) => {
+          if (event.isComposing) return;
           const field = event.currentTarget;
           if (event.key === "Enter" || (event.key === "ArrowDown" && toHits)) {
             event.preventDefault();

@@ -9,7 +9,7 @@ import { PageFrame } from "../ui/page.tsx";
 import { SecretDialog } from "../ui/secret.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import { Time } from "../ui/format.tsx";
-import { attempt } from "../ui/toast.tsx";
+import { attempt, showMessage } from "../ui/toast.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { EndpointForm } from "./endpoint-form.tsx";
 
@@ -188,7 +188,12 @@ function EndpointPage({ webhook, types, reload }: { webhook: Webhook; types: Sch
             types={types}
             webhook={webhook}
             submit="Save"
-            onSubmit={(body) => act(() => api.updateWebhook({ webhook_id, body }), "Saved")}
+            onSubmit={async (body) => {
+              await api.updateWebhook({ webhook_id, body });
+              showMessage("Saved");
+              reload();
+              setOpen(undefined);
+            }}
           />
         </Dialog>
       )}
