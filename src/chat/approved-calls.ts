@@ -46,7 +46,11 @@ export async function decidedRounds(
   return [...turn.rounds.slice(0, -1), { ...last, calls }];
 }
 
-/** Makes a call if the team has approved it. `called` says what the call did. The outcome is undefined if the tool threw an error. */
+/**
+ * Makes a call if the team has approved it.
+ * @returns `called`, what the team sees of the call, or undefined if none was made; and the outcome for the model, or undefined if the
+ * tool threw an error.
+ */
 async function outcomeOf(
   tool: Tool | undefined,
   { status, reason }: Decision,

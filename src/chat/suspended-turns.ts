@@ -111,7 +111,7 @@ export interface UnknownCalls {
   positions: number[];
 }
 
-/** Returns which results are of no call of the turn; undefined if all are of its calls. */
+/** Returns the positions of the results that belong to no call of the turn; undefined if there are none. */
 export function unknownCalls(results: readonly ToolResult[], isCall: (id: string) => boolean): UnknownCalls | undefined {
   const positions = results.flatMap(({ tool_call_id: id }, at) => (isCall(id) ? [] : [at]));
   return positions.length > 0 ? { outcome: "unknown_calls", positions } : undefined;
@@ -212,7 +212,7 @@ export class SuspendedTurns {
     return question;
   }
 
-  /** Ends the wait of a turn without results. */
+  /** Ends the wait of a turn whose results have not come. */
   fail(turn: SuspendedTurn): void {
     this.put(withOutcomes(turn, () => ({ kind: "failed", note: "No result came back. The tool may have run.", text: "" })));
   }

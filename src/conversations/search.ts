@@ -19,7 +19,7 @@ interface Found {
   total: number;
 }
 
-/** A search, or a list if `q` is missing. The order, and filters that the index does not have, work without `q` only. */
+/** A search, or a list if `q` is missing. The order and the filters that the index lacks apply only to a list. */
 type MaybeSearch = ConversationFilter & OrderedPage & { q?: string | undefined };
 
 /**

@@ -357,7 +357,7 @@ interface TransitionOptions {
   nowMs: number;
   /** Who resolves the conversation, if the transition resolves it. */
   by?: Resolver;
-  /** The human's reply that causes the transition. Nothing changes if somebody has written since, for example before a repeated request. */
+  /** The id of the human's reply that causes the transition. If a newer message exists, nothing changes: the request may be a repeated one. */
   messageId?: string | undefined;
   /** Whether the change marks the conversation as read. */
   isRead?: boolean;
@@ -399,7 +399,7 @@ export function transitionConversation(
 /**
  * Updates the conversation's open hand-off for a transition. It must come before `transitionConversation` in the batch, because it
  * reads the previous status.
- * @param messageId the human's reply that causes the transition: nothing changes if somebody has written since.
+ * @param messageId the id of the human's reply that causes the transition. If a newer message exists, nothing changes.
  */
 export function transitionHandoff(
   db: Database,

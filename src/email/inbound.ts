@@ -47,7 +47,7 @@ const MAX_MAIL_BYTES = 10 * 1024 * 1024;
 const MAX_MAILS_PER_HOUR = 20;
 const MAX_NAME_LENGTH = 120;
 
-/** What the sender of a refused mail is told, by the reason. */
+/** The texts for the senders of refused mails, by the reason of the refusal. */
 const REFUSALS: Readonly<Record<string, string>> = {
   no_mailbox: "This mailbox does not exist.",
   too_large: "This mail is too large: send at most 10 MB, or a link.",

@@ -68,7 +68,7 @@ export interface ToolRound {
   reasoningField?: ReasoningField | undefined;
   report: ModelCallReport;
   calls: CalledTool[];
-  /** The visitor has read the text in an answer before this one. */
+  /** Whether an earlier answer has shown the text to the visitor. */
   isRead?: boolean;
 }
 

@@ -151,7 +151,7 @@ test("nobody gives scopes that he lacks, or manages somebody who has them", asyn
 test.each([
   ["viewer", {}],
   ["custom", { scopes: ["conversations:read"] }],
-])("a member with the role %s changes the own name and availability, and ends the own sessions", async (role, more) => {
+])("a member with the role %s changes their own name and availability, and ends their own sessions", async (role, more) => {
   const workspace = await createWorkspace();
   const viewer = await join(workspace, role, more);
   const other = await join(workspace, "viewer");

@@ -110,7 +110,7 @@ export class Chat {
     // It may be the conversation of a different person than the one that the page is about to name.
     await this.identity.catch(() => undefined);
     const again = () => pause(FIRST_PAUSE_MS).then(() => this.catchUp());
-    // A service that stays unavailable does not keep the visitor from asking.
+    // If the service stays unavailable, the visitor can ask nevertheless.
     if (epoch === this.epoch) await Promise.allSettled([this.catchUp().catch(again)]);
     if (epoch === this.epoch) this.isLoading.value = false;
     this.watch();
@@ -159,7 +159,7 @@ export class Chat {
     this.unidentify();
   }
 
-  /** Ends what `identify` began, and forgets what this tab shows. */
+  /** Ends the identity that `identify` set, and removes everything that this tab shows. */
   private unidentify(): void {
     this.identitySource = undefined;
     this.identity = Promise.resolve(undefined);
@@ -360,7 +360,7 @@ export class Chat {
   private forgetIfGone(error: unknown, epoch: number): never {
     if (epoch === this.epoch && error instanceof ApiError && (error.status === 401 || error.status === 404)) {
       this.memory.set({ token: error.status === 401 ? undefined : this.memory.value.token, conversation: undefined, live: false });
-      // Files are uploaded with the token.
+      // The files were uploaded with the token that is gone.
       if (error.status === 401) this.uploads.value?.take();
       this.clear();
       this.problem.value = { kind: "session_ended" };
@@ -373,8 +373,8 @@ export class Chat {
     // Two reads at the same time return the same message.
     if (this.messages.value.some(({ id }) => id === message.id)) return;
     if (message.role === "user") {
-      // A message that was written here is returned with its id. Redaction may have changed its text: it is then matched with the first
-      // message that was sent and has no id yet.
+      // A message that was written here comes back with its id. If redaction has changed its text, it is matched with the first message
+      // that was sent and has no id yet.
       const isOwn = ({ id, role }: Message) => id === null && role === "user";
       const own =
         this.messages.value.findLast((one) => isOwn(one) && one.content === message.content) ??

@@ -24,8 +24,8 @@ const SURFACES = { light: "#f4f4f6", dark: "#27272c" };
 const PRODUCT = "Support Agent";
 
 /**
- * The number of calls that the chats of each agent have obeyed. A chat that is added later identifies the visitor again, but does not
- * forget them again.
+ * The number of calls that the chats of each agent have carried out. A chat that is added later repeats the last `identify`, but no
+ * `reset`.
  */
 const obeyed = new Map<string, number>();
 

@@ -72,7 +72,7 @@ export interface RuleActions {
 
 /** Who changes a conversation: a signed-in member of the team, or a program with an API key. */
 export type Changer = "human" | "api";
-/** Who resolves a conversation; `auto` after its idle time. No agent does, so that `ai` is never stored. */
+/** Who resolved a conversation. `auto` means that its idle time was over. Agents resolve no conversations, so `ai` is never stored. */
 export const RESOLVERS = ["ai", "human", "api", "auto"] as const;
 export type Resolver = (typeof RESOLVERS)[number];
 export const MESSAGE_ROLES = ["user", "assistant", "human", "system"] as const;

@@ -20,7 +20,7 @@ const AT_END_PX = 80;
 export function Transcript({ conversation, sending }: { conversation: Schemas["ConversationWithMessages"]; sending: readonly Sending[] }) {
   const { messages: latest, handoff } = conversation;
   const [earlier, setEarlier] = useState<readonly Message[]>([]);
-  /** Undefined until earlier messages are read. */
+  /** Whether further messages can be loaded. Until some were loaded it is undefined, and the conversation says so. */
   const [hasEarlier, setHasEarlier] = useState<boolean>();
   const scroller = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
