@@ -13,10 +13,15 @@ export async function openMember(c: AppContext, memberId: string, wanted: "prese
   return member;
 }
 
+/** Whether the caller is signed in as this member. */
+export function isCaller(c: AppContext, memberId: string): boolean {
+  return c.get("caller").key.member?.id === memberId;
+}
+
 /** Like `needsScope("members:read")`, but members need no scope for themselves. */
 export function needsOwnOrRead() {
   const check: Check = (c) => {
-    if (c.get("caller").key.member?.id !== c.req.param("member_id")) requireScope(c, "members:read");
+    if (!isCaller(c, c.req.param("member_id") ?? "")) requireScope(c, "members:read");
   };
   return { "x-scope": "members:read", checks: [check] };
 }
@@ -24,7 +29,7 @@ export function needsOwnOrRead() {
 /** Finds the caller, or a member that the caller manages. */
 export async function openOwnOrManaged(c: AppContext, memberId: string): Promise<MemberRow> {
   const member = await openMember(c, memberId, "any");
-  if (c.get("caller").key.member?.id !== member.id) requireManageable(c, member);
+  if (!isCaller(c, member.id)) requireManageable(c, member);
   return member;
 }
 

@@ -8,7 +8,7 @@ import { wholePage } from "../platform/http/page.ts";
 import { emptyResponse, errorResponses, jsonResponse } from "../platform/http/responses.ts";
 import { createRouter } from "../platform/http/router.ts";
 import { needsScope, operationOf } from "../workspaces/checks.ts";
-import { needsOwnOrRead, openMember, openOwnOrManaged, requireManageable } from "./checks.ts";
+import { isCaller, needsOwnOrRead, openMember, openOwnOrManaged, requireManageable } from "./checks.ts";
 import { createLink, linkUrl } from "./links.ts";
 import { mailInvitation } from "./mails.ts";
 import { changeMember, endSession, INVITATION_MS, inviteMember, type MemberChanges, removeMember } from "./members.ts";
@@ -116,9 +116,8 @@ const updateMemberRoute = createRoute({
 memberRoutes.openapi(updateMemberRoute, async (c) => {
   const { role, scopes, ...own } = c.req.valid("json");
   const member = await openMember(c, c.req.valid("param").member_id);
-  const isOwn = c.get("caller").key.member?.id === member.id;
   const granted = role ? { role, scopes: scopes ?? [] } : scopes && { scopes };
-  if (!isOwn || granted) requireManageable(c, member);
+  if (!isCaller(c, member.id) || granted) requireManageable(c, member);
   if (scopes && !role && member.role !== "custom") {
     throw new ApiError("conflict", "Only a member with the role custom has scopes. Send the role as well.");
   }
